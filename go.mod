@@ -1,0 +1,3 @@
+module horde
+
+go 1.26

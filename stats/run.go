@@ -1,0 +1,113 @@
+package stats
+
+import "time"
+
+// Run is one finished run, merged over all workers: the one value that every
+// renderer reads. It lives in the parent.
+type Run struct {
+	Tool Tool
+	Plan PlanFacts
+
+	StartedAt   time.Time     // wall clock at the release, for people; never used for arithmetic
+	Measured    time.Duration // the real window: release to end; the divisor of every rate
+	Interrupted string        // "", "SIGINT" or "SIGTERM"
+	Unreachable string        // why the target could not be reached at the start; "" if it was
+
+	Tally      Tally
+	Unfinished Unfinished
+	Lost       uint64 // requests begun by workers that died before they could say how these ended
+	Series     []Second
+
+	Workers Workers
+	Reasons []string // sentences that ride with the result: what makes the numbers doubtful, or needs saying
+}
+
+// Tool identifies the program that measured.
+type Tool struct{ Version, Commit, Go string }
+
+// PlanFacts is what was asked for, as far as a reader of the result must know it.
+type PlanFacts struct {
+	URL            string
+	Address        string // the address in use
+	Method         string
+	HTTP           string // "0.9", "1.0" or "1.1"
+	Clients        int
+	Workers        string // as asked: "per-client", "auto" or a number
+	KeepAlive      bool
+	Force          bool
+	Duration       time.Duration // 0 = no limit
+	Requests       uint64        // 0 = no limit
+	RatePerSec     float64       // 0 = closed loop
+	Timeout        time.Duration
+	ConnectTimeout time.Duration
+	Argv           []string // credentials struck out
+	RequestSHA256  string
+	Request        []byte // one request as sent
+}
+
+// Second is one second of the run's time line.
+type Second struct {
+	At         time.Duration // its begin, since the release
+	Succeeded  uint64
+	Failed     uint64
+	Unfinished uint64 // under way at its end
+	Bytes      uint64 // read
+	P50        int64  // ns, of requests that succeeded in it; 0 if none did
+	P99        int64
+	Max        int64
+}
+
+// Workers says what became of the worker processes.
+type Workers struct {
+	Asked   int
+	Started int
+	Lost    int
+	Pinned  int // workers whose every thread is bound to one CPU
+	List    []Worker
+}
+
+// Worker is one worker process as its parent saw it.
+type Worker struct {
+	ID        int
+	Host      string
+	PID       int
+	CPU       int // -1 = not pinned
+	Clients   int
+	Succeeded uint64
+	Failed    uint64
+	CPUTime   time.Duration
+	RunDelay  time.Duration // time its threads waited for a CPU
+	Exit      string        // "exit 0", "signal: killed", …
+	Lost      bool          // ended without a final record
+}
+
+// Balance returns begun − (succeeded + failed + unfinished + lost): 0 in a
+// truthful run.
+func (r *Run) Balance() int64 {
+	return int64(r.Tally.Begun - r.Tally.Succeeded - r.Tally.Failed - r.Unfinished.Sum() - r.Lost)
+}
+
+// PerSecond divides a count by the measured window; 0 for an empty window.
+func (r *Run) PerSecond(n uint64) float64 {
+	if r.Measured <= 0 {
+		return 0
+	}
+	return float64(n) / r.Measured.Seconds()
+}
+
+// PagesPerMin is succeeded × 60 / measured seconds.
+func (r *Run) PagesPerMin() float64 { return r.PerSecond(r.Tally.Succeeded) * 60 }
+
+// LocalShare is the part of all begun requests that failed by limits of this host.
+func (r *Run) LocalShare() float64 {
+	if r.Tally.Begun == 0 {
+		return 0
+	}
+	var n uint64
+	for _, f := range r.Tally.Failures {
+		if f.Class.Side() == SideClient {
+			n += f.Count
+		}
+	}
+	return float64(n) / float64(r.Tally.Begun)
+}

@@ -1,0 +1,134 @@
+package stats
+
+// Tally is what was counted: by one worker since its last report, or summed
+// over workers and time in the parent. Adding tallies loses nothing. Times are
+// nanoseconds since the release of the run; counts are 64 bit.
+type Tally struct {
+	Begun     uint64
+	Succeeded uint64
+	Failed    uint64
+
+	BytesRead    uint64 // from sockets: status line, header, framing, body
+	BytesWritten uint64
+	BytesBody    uint64 // decoded: chunk framing taken off
+
+	Opened uint64 // connections established
+	Reused uint64 // requests sent on a connection that had served one before
+	Resent uint64 // requests sent again once after a kept-alive connection had closed
+	NoConn uint64 // connections that could not be established
+
+	Statuses []StatusCount
+	Failures []Failure
+
+	Total     Histogram // request begun to answer complete, succeeded requests only
+	Connect   Histogram // connections established
+	FirstByte Histogram // request begun to first byte of the answer, succeeded requests only
+}
+
+// StatusCount counts complete answers of one status, expected or not.
+type StatusCount struct {
+	Status int
+	Count  uint64
+}
+
+// Failure counts failed requests of one class, phase and errno.
+type Failure struct {
+	Class      Class
+	Phase      Phase
+	Errno      int // 0 where no system call failed
+	Count      uint64
+	ClientTime int64 // ns that clients spent on these requests
+	FirstAt    int64
+	LastAt     int64
+}
+
+// Status counts one complete answer.
+func (t *Tally) Status(status int) { t.addStatus(status, 1) }
+
+func (t *Tally) addStatus(status int, n uint64) {
+	for i := range t.Statuses {
+		if t.Statuses[i].Status == status {
+			t.Statuses[i].Count += n
+			return
+		}
+	}
+	t.Statuses = append(t.Statuses, StatusCount{status, n})
+}
+
+// Fail counts one failed request that ended at the time at after spent ns.
+func (t *Tally) Fail(class Class, phase Phase, errno int, at, spent int64) {
+	t.Failed++
+	t.addFailure(Failure{class, phase, errno, 1, spent, at, at})
+}
+
+func (t *Tally) addFailure(f Failure) {
+	for i := range t.Failures {
+		g := &t.Failures[i]
+		if g.Class == f.Class && g.Phase == f.Phase && g.Errno == f.Errno {
+			g.Count += f.Count
+			g.ClientTime += f.ClientTime
+			g.FirstAt = min(g.FirstAt, f.FirstAt)
+			g.LastAt = max(g.LastAt, f.LastAt)
+			return
+		}
+	}
+	t.Failures = append(t.Failures, f)
+}
+
+// Add adds all that o counted.
+func (t *Tally) Add(o *Tally) {
+	t.Begun += o.Begun
+	t.Succeeded += o.Succeeded
+	t.Failed += o.Failed
+	t.BytesRead += o.BytesRead
+	t.BytesWritten += o.BytesWritten
+	t.BytesBody += o.BytesBody
+	t.Opened += o.Opened
+	t.Reused += o.Reused
+	t.Resent += o.Resent
+	t.NoConn += o.NoConn
+	for _, s := range o.Statuses {
+		t.addStatus(s.Status, s.Count)
+	}
+	for _, f := range o.Failures {
+		t.addFailure(f)
+	}
+	t.Total.Add(&o.Total)
+	t.Connect.Add(&o.Connect)
+	t.FirstByte.Add(&o.FirstByte)
+}
+
+// Reset empties the tally and keeps its memory.
+func (t *Tally) Reset() {
+	total, connect, first := t.Total, t.Connect, t.FirstByte
+	total.Reset()
+	connect.Reset()
+	first.Reset()
+	*t = Tally{
+		Statuses: t.Statuses[:0], Failures: t.Failures[:0],
+		Total: total, Connect: connect, FirstByte: first,
+	}
+}
+
+// Unfinished is the snapshot of the requests still under way when time ran out.
+type Unfinished struct {
+	Count  [PhaseCount]uint64 // by phase; Idle is not used
+	Oldest int64              // ns since the oldest of them began
+}
+
+// Sum returns how many requests were unfinished.
+func (u *Unfinished) Sum() uint64 {
+	var n uint64
+	for _, c := range u.Count {
+		n += c
+	}
+	return n
+}
+
+// Add adds another worker's snapshot.
+func (u *Unfinished) Add(o Unfinished) {
+	for i := range u.Count {
+		u.Count[i] += o.Count[i]
+	}
+	u.Oldest = max(u.Oldest, o.Oldest)
+}
