@@ -1,0 +1,425 @@
+package client
+
+import (
+	"golang.org/x/sys/unix"
+
+	"horde/client/http1"
+	"horde/stats"
+)
+
+// client is one simulated user. It has at most one connection and one request
+// under way. Its life is straight-line code; where its socket would block it
+// waits, and the loop decides what waiting means. It lives in a worker.
+type client struct {
+	loop *loop
+
+	fd         int    // -1 = no connection
+	slot       uint32 // its place in the loop's clients
+	generation uint32 // of its connection
+	hungUp     bool   // the peer has closed its side: what is readable now is the last
+	ready      uint32 // what the socket reported and no call has refuted since
+	want       uint32 // what it waits for; 0 = only for time to pass
+	waited     bool   // since its last request began
+
+	phase  stats.Phase
+	begun  int64 // when the request under way began
+	first  int64 // when the first byte of its answer came
+	until  int64 // when the present wait is over, ready or not
+	pause  int64 // length of the last pause after a failed connect
+	sent   int   // bytes of the request
+	why    failure
+	answer http1.Parser
+
+	coroutine
+}
+
+// failure is the first cause of a failed request.
+type failure struct {
+	class stats.Class
+	errno unix.Errno
+}
+
+// step says how a part of a request ended.
+type step uint8
+
+const (
+	pending step = iota // not ended
+	done
+	failed // why holds the cause
+	stale  // a reused connection had been closed: no byte of an answer came
+	over   // the run has ended; the request stays in its phase
+)
+
+// fail notes the cause and gives up the connection.
+func (c *client) fail(class stats.Class, errno unix.Errno) step {
+	c.why = failure{class, errno}
+	c.drop()
+	return failed
+}
+
+// live makes one request after another until the run is over.
+func (c *client) live() {
+	for c.loop.claim() {
+		result := c.request()
+		if result == over || c.loop.expired() {
+			break
+		}
+		c.count(result)
+		if c.settle() == over {
+			break
+		}
+	}
+	c.drop()
+}
+
+// request makes one request: on the open connection if there is one, and once
+// more on a new one if that had been closed meanwhile (RFC 9112 section 9.3.1).
+func (c *client) request() step {
+	tally := &c.loop.tally
+	tally.Begun++
+	c.begun, c.first, c.waited, c.why = c.loop.readClock(), 0, false, failure{}
+	c.answer.Reset(c.loop.plan.Answer)
+	if c.fd < 0 {
+		return c.requestAnew()
+	}
+	tally.Reused++
+	c.sent = 0
+	s := c.exchange(true)
+	if s != stale {
+		return s
+	}
+	if !c.loop.plan.Resend {
+		return c.fail(stats.StaleConn, c.why.errno)
+	}
+	c.drop()
+	tally.Resent++
+	return c.requestAnew()
+}
+
+func (c *client) requestAnew() step {
+	if s := c.connect(); s != done {
+		return s
+	}
+	return c.exchange(false)
+}
+
+// count enters the request into the ledger: the one place where it ends.
+func (c *client) count(result step) {
+	tally, now := &c.loop.tally, c.loop.now
+	if result == failed {
+		if c.phase == stats.Connecting {
+			tally.NoConn++
+		}
+		tally.Fail(c.why.class, c.phase, int(c.why.errno), now, now-c.begun)
+		return
+	}
+	tally.Succeeded++
+	tally.Total.Record(now - c.begun)
+	if c.first > 0 {
+		tally.FirstByte.Record(c.first - c.begun)
+	}
+}
+
+// The pauses after a failed connect, in nanoseconds: doubling from the first
+// to the last, so that a dead target or an exhausted host is not asked
+// thousands of times a second.
+const (
+	shortestPause = 1e6
+	longestPause  = 100e6
+)
+
+// settle readies the client for its next request and lets others have their
+// turn if the last one never had to wait.
+func (c *client) settle() step {
+	connectFailed := c.phase == stats.Connecting
+	c.phase = stats.Idle
+	switch {
+	case connectFailed && !c.loop.plan.Classic:
+		c.pause = min(max(2*c.pause, shortestPause), longestPause)
+	case c.waited:
+		c.pause = 0
+		return done
+	default:
+		c.pause = 0
+	}
+	if c.await(0, c.loop.now+c.pause) == ended {
+		return over
+	}
+	return done
+}
+
+// connect opens a connection and sends the first bytes of the request on it.
+func (c *client) connect() step {
+	c.phase = stats.Connecting
+	tally, began := &c.loop.tally, c.loop.now
+	fd, errno := dial(&c.loop.address)
+	if errno != 0 {
+		c.loop.readClock()
+		return c.fail(connectClass(errno), errno)
+	}
+	c.fd, c.watched, c.hungUp, c.ready = fd, 0, false, writable
+	c.generation++
+	if len(c.loop.plan.Request) > oneSegment {
+		sendAtOnce(fd)
+	}
+	if s := c.establish(began + int64(c.loop.plan.ConnectTimeout)); s != done {
+		return s
+	}
+	tally.Opened++
+	tally.Connect.Record(c.loop.now - began)
+	return done
+}
+
+// oneSegment is below the payload of a segment on any usual network.
+const oneSegment = 1200
+
+// establish tries to send until the connection is there. On loopback it is when
+// connect returns, so the first try tells and nothing is asked twice.
+func (c *client) establish(limit int64) step {
+	until := min(limit, c.deadline())
+	for {
+		n, errno := send(c.fd, c.loop.plan.Request)
+		c.loop.readClock()
+		switch {
+		case errno == 0:
+			c.sent = n
+			c.loop.tally.BytesWritten += uint64(n)
+			return done
+		case errno == unix.ECONNRESET || errno == unix.EPIPE:
+			// Only an established connection can be reset: a reset that
+			// answers a SYN is ECONNREFUSED. What came before it is still readable.
+			c.sent, c.why.errno = 0, errno
+			return done
+		case !again(errno):
+			return c.fail(connectClass(errno), errno)
+		}
+		c.ready &^= writable
+		if w := c.await(writable, until); w != ready {
+			return c.giveUp(w)
+		}
+	}
+}
+
+// exchange sends the request, as far as it is not sent, and receives the answer.
+func (c *client) exchange(reused bool) step {
+	c.phase = stats.Sending
+	if s := c.sendRest(reused); s != pending {
+		return s
+	}
+	if c.loop.plan.HalfSend {
+		finishSending(c.fd)
+	}
+	if c.loop.plan.Force {
+		c.drop()
+		return done
+	}
+	if c.sent == len(c.loop.plan.Request) {
+		c.phase = stats.Waiting
+	}
+	return c.receive(reused)
+}
+
+// sendRest sends what is left of the request. An answer may come while it
+// still goes out, and a peer that no longer reads may have answered before: so
+// a broken connection ends the sending, not the request.
+func (c *client) sendRest(reused bool) step {
+	request := c.loop.plan.Request
+	for c.sent < len(request) {
+		n, errno := send(c.fd, request[c.sent:])
+		switch {
+		case errno == 0:
+			c.sent += n
+			c.loop.tally.BytesWritten += uint64(n)
+			continue
+		case errno == unix.ECONNRESET || errno == unix.EPIPE:
+			c.why.errno = errno
+			return pending
+		case !again(errno):
+			return c.broken(errno, reused)
+		}
+		c.ready &^= writable
+		if w := c.await(readable|writable, c.deadline()); w != ready {
+			return c.giveUp(w)
+		}
+		if s := c.read(reused); s != pending {
+			return s
+		}
+	}
+	return pending
+}
+
+// receive waits for the answer until it is whole.
+func (c *client) receive(reused bool) step {
+	for {
+		if w := c.await(readable, c.deadline()); w != ready {
+			return c.giveUp(w)
+		}
+		if s := c.read(reused); s != pending {
+			return s
+		}
+	}
+}
+
+// fullReads is how many full buffers one client may read before others get
+// their turn.
+const fullReads = 16
+
+// read takes what has come. A short read has emptied the socket, and the next
+// edge tells of more; unless the peer has hung up, which is told only once.
+func (c *client) read(reused bool) step {
+	for i := 0; i < fullReads && c.ready&readable != 0; i++ {
+		n, errno := recv(c.fd, c.loop.buf)
+		switch {
+		case errno != 0 && again(errno):
+			c.ready &^= readable
+			return pending
+		case errno != 0:
+			return c.broken(errno, reused)
+		case n == 0:
+			return c.end(reused)
+		case n < len(c.loop.buf) && !c.hungUp:
+			c.ready &^= readable
+		}
+		if s := c.feed(c.loop.buf[:n]); s != pending {
+			return s
+		}
+	}
+	return pending
+}
+
+func (c *client) feed(b []byte) step {
+	tally := &c.loop.tally
+	if c.first == 0 {
+		c.first = c.loop.now
+	}
+	c.phase = stats.Receiving
+	tally.BytesRead += uint64(len(b))
+	body := c.answer.Body()
+	n, state := c.answer.Feed(b)
+	tally.BytesBody += c.answer.Body() - body
+	switch state {
+	case http1.Done:
+		return c.complete(n == len(b) && c.answer.KeepAlive())
+	case http1.Bad:
+		return c.fail(stats.ProtoBad, 0)
+	}
+	return pending
+}
+
+// complete judges a whole answer. The connection stays only if both ends mean
+// it to: bytes after the answer, or a request not sent to its end, forbid it.
+func (c *client) complete(reusable bool) step {
+	plan := &c.loop.plan
+	if !reusable || !plan.Reuse || c.hungUp || c.sent < len(plan.Request) {
+		c.drop()
+	}
+	status := c.answer.Status()
+	if status == 0 { // HTTP/0.9 has none
+		return done
+	}
+	c.loop.tally.Status(status)
+	if !plan.Expect.Has(status) {
+		c.why = failure{class: stats.StatusClass(status)}
+		return failed
+	}
+	return done
+}
+
+// end judges an orderly end of the stream.
+func (c *client) end(reused bool) step {
+	switch c.answer.End() {
+	case http1.Done:
+		return c.complete(false)
+	case http1.Empty:
+		return c.empty(reused)
+	case http1.Short:
+		if c.why.errno != 0 {
+			return c.fail(stats.ResetBody, c.why.errno)
+		}
+		return c.fail(stats.BodyShort, 0)
+	}
+	return c.fail(stats.ProtoBad, 0)
+}
+
+// empty judges a stream that ended without a byte. A reset that a send met is
+// reported once; the stream looks orderly after it.
+func (c *client) empty(reused bool) step {
+	switch {
+	case reused:
+		return stale
+	case c.why.errno != 0:
+		return c.fail(stats.ResetWait, c.why.errno)
+	case c.loop.plan.Classic: // webbench calls it a page
+		return c.complete(false)
+	}
+	return c.fail(stats.EmptyReply, 0)
+}
+
+// broken judges a connection that a system call found broken.
+func (c *client) broken(errno unix.Errno, reused bool) step {
+	c.why.errno = errno
+	reset := errno == unix.ECONNRESET || errno == unix.EPIPE
+	switch {
+	case reset && c.answer.Started():
+		return c.fail(stats.ResetBody, errno)
+	case reset && reused:
+		return stale
+	case reset:
+		return c.fail(stats.ResetWait, errno)
+	}
+	return c.fail(connectClass(errno), errno)
+}
+
+// deadline is when the whole request must be over.
+func (c *client) deadline() int64 { return c.begun + int64(c.loop.plan.Timeout) }
+
+func (c *client) drop() {
+	if c.fd >= 0 {
+		closeSocket(c.fd)
+		c.fd = -1
+	}
+}
+
+// giveUp ends a wait that did not end well.
+func (c *client) giveUp(w wake) step {
+	switch w {
+	case ended:
+		return over
+	case unwatched:
+		return c.fail(stats.LocalMem, unix.ENOSPC)
+	}
+	return c.fail(lateClass(c.phase), 0)
+}
+
+func lateClass(phase stats.Phase) stats.Class {
+	switch phase {
+	case stats.Connecting:
+		return stats.TimeoutConnect
+	case stats.Waiting:
+		return stats.TimeoutTTFB
+	case stats.Receiving:
+		return stats.TimeoutBody
+	}
+	return stats.TimeoutTotal
+}
+
+// connectClass names what an errno means for a connection.
+func connectClass(errno unix.Errno) stats.Class {
+	switch errno {
+	case unix.ECONNREFUSED:
+		return stats.Refused
+	case unix.ECONNRESET, unix.EPIPE:
+		return stats.ResetConnect
+	case unix.ETIMEDOUT:
+		return stats.KernelETimedout
+	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.EACCES, unix.EPERM:
+		return stats.Unreachable
+	case unix.EADDRNOTAVAIL, unix.EADDRINUSE:
+		return stats.LocalPorts
+	case unix.EMFILE, unix.ENFILE:
+		return stats.LocalFDs
+	case unix.ENOBUFS, unix.ENOMEM:
+		return stats.LocalMem
+	}
+	return stats.Other
+}

@@ -1,0 +1,367 @@
+package client
+
+import (
+	"container/heap"
+	"iter"
+	"math"
+	"os"
+
+	"horde/stats"
+)
+
+// second is the length of one interval of the time line, in nanoseconds.
+const second = 1e9
+
+// loop runs the clients of one worker on one thread: what they share, the
+// clock they go by and the ways to wait.
+type loop struct {
+	plan    Plan
+	address address
+	clock   Clock
+	control int // readable or hung up = stop
+	report  func(second int, t *stats.Tally) error
+
+	clients []client
+	buf     []byte // read buffer, shared: an answer is consumed before the next read
+	tally   stats.Tally
+
+	now     int64 // when the events at hand were seen
+	tick    int64 // when the present second ends
+	end     int64 // when the run ends
+	left    uint64
+	stopped bool
+	broken  error // the report could not be sent
+
+	wait func(*client) wake // alone or packed
+
+	poller *poller
+	alarms alarms
+	turns  []*client // ready without a wait: they had their share of this round
+	living int
+}
+
+// wake says why a wait is over.
+type wake uint8
+
+const (
+	ready     wake = iota
+	late           // the time given for the wait is over
+	ended          // the run is over
+	unwatched      // the kernel has no room to watch one more socket
+)
+
+// coroutine is what a client needs to be one of many on a thread.
+type coroutine struct {
+	resume  func() (struct{}, bool)
+	yield   func(struct{}) bool
+	watched uint32 // what the poller watches its socket for
+	inTurns bool   // it will be resumed in the next round, whatever happens
+	alarm   int64  // when the loop next looks at until; never later than that
+	place   int    // in the loop's alarms
+}
+
+// Run drives the clients of plan in this process until the run is over: its
+// time is up, its requests are done, or control is readable or hung up. Before
+// clock shows 0 it waits. report gets what was counted in a second that is
+// over, if anything was, and at the end what was counted since; it must not
+// keep the tally. The result is what was under way at the end, and the end.
+func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (stats.Unfinished, int64, error) {
+	l := &loop{
+		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
+		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10),
+		tick: second, end: math.MaxInt64, left: plan.Requests,
+	}
+	if plan.Duration > 0 {
+		l.end = int64(plan.Duration)
+	}
+	for i := range l.clients {
+		l.clients[i] = client{loop: l, slot: uint32(i), fd: -1}
+	}
+	l.awaitRelease()
+	run := l.runPacked
+	if len(l.clients) == 1 {
+		run = l.runAlone
+	}
+	if err := run(); err != nil {
+		return stats.Unfinished{}, 0, err
+	}
+	l.now = min(l.now, l.end)
+	if l.broken == nil {
+		l.broken = l.report(int(l.now/second), &l.tally)
+	}
+	return l.unfinished(), l.now, l.broken
+}
+
+func (l *loop) awaitRelease() {
+	for l.readClock() < 0 && !l.stopped {
+		_, l.stopped = pollTwo(-1, 0, l.control, -l.now)
+	}
+	l.now = max(l.now, 0)
+}
+
+func (l *loop) readClock() int64 {
+	l.now = l.clock.Now()
+	return l.now
+}
+
+// claim takes one request from the worker's share.
+func (l *loop) claim() bool {
+	if l.expired() || l.plan.Limited && l.left == 0 {
+		return false
+	}
+	if l.plan.Limited {
+		l.left--
+	}
+	return true
+}
+
+// expired reports whether the run is over: nothing is counted from here on.
+func (l *loop) expired() bool { return l.stopped || l.now >= l.end }
+
+// wake notes the time and sends off what was counted in the second that is over.
+func (l *loop) wake(stop bool) {
+	l.readClock()
+	l.stopped = l.stopped || stop
+	if l.now < l.tick || l.now >= l.end {
+		return
+	}
+	if err := l.report(int(l.tick/second)-1, &l.tally); err != nil {
+		l.broken, l.stopped = err, true
+	}
+	l.tally.Reset()
+	l.tick = (l.now/second + 1) * second
+}
+
+// unfinished looks at what is under way at the end.
+func (l *loop) unfinished() stats.Unfinished {
+	var u stats.Unfinished
+	for i := range l.clients {
+		if c := &l.clients[i]; c.phase != stats.Idle {
+			u.Count[c.phase]++
+			u.Oldest = max(u.Oldest, l.now-c.begun)
+		}
+	}
+	return u
+}
+
+// await parks the client until its socket reports something of want, the time
+// until has come, or the run is over.
+func (c *client) await(want uint32, until int64) wake {
+	c.want, c.until, c.waited = want, until, true
+	return c.loop.wait(c)
+}
+
+// runAlone is the shape of one client in its own process: waiting blocks.
+func (l *loop) runAlone() error {
+	l.wait = l.waitAlone
+	l.clients[0].live()
+	return nil
+}
+
+func (l *loop) waitAlone(c *client) wake {
+	for {
+		limit := min(c.until, l.tick, l.end) - l.now
+		events, stop := pollTwo(c.fd, c.want, l.control, limit)
+		l.wake(stop)
+		c.report(events)
+		switch {
+		case l.expired():
+			return ended
+		case c.want != 0 && c.ready&c.want != 0:
+			return ready
+		case l.now >= c.until:
+			return late
+		}
+	}
+}
+
+// report notes what the socket says of itself. A connection that hung up or
+// broke is readable and writable: the next call on it tells the rest.
+func (c *client) report(events uint32) {
+	if events&hangup != 0 {
+		c.hungUp = true
+		events |= readable | writable
+	}
+	c.ready |= events
+}
+
+// runPacked is the shape of many clients in one process: each is a coroutine,
+// and waiting lets the others run.
+func (l *loop) runPacked() error {
+	p, err := openPoller()
+	if err != nil {
+		return err
+	}
+	defer p.close()
+	l.poller, l.wait = p, l.waitPacked
+	if errno := p.add(l.control, readable, controlSlot, 0); errno != 0 {
+		return os.NewSyscallError("epoll_ctl", errno)
+	}
+	l.alarms = make(alarms, len(l.clients))
+	for i := range l.clients {
+		c := &l.clients[i]
+		l.alarms[i], c.place, c.alarm, c.until = c, i, never, never
+	}
+	for started := 0; started < len(l.clients) || l.living > 0; {
+		for range min(startsPerRound, len(l.clients)-started) {
+			l.start(&l.clients[started])
+			started++
+		}
+		l.round(started < len(l.clients))
+	}
+	return nil
+}
+
+// startsPerRound bounds how long the answers to the first clients lie unread
+// while the later ones connect.
+const startsPerRound = 64
+
+const controlSlot = math.MaxUint32
+
+func (l *loop) start(c *client) {
+	l.living++
+	c.resume, _ = iter.Pull(func(yield func(struct{}) bool) {
+		c.yield = yield
+		c.live()
+		c.until = never
+		l.living--
+	})
+	c.resume()
+}
+
+// round waits for events and lets the clients they concern run on.
+func (l *loop) round(hurry bool) {
+	events := l.poller.wait(l.patience(hurry))
+	l.wake(false)
+	if l.expired() {
+		l.stop()
+		return
+	}
+	turns := l.turns
+	l.turns = nil
+	for i := range events {
+		slot, generation := uint32(events[i].Fd), uint32(events[i].Pad)
+		if slot == controlSlot {
+			l.stopped = true
+			l.stop()
+			return
+		}
+		l.deliver(&l.clients[slot], generation, events[i].Events)
+	}
+	for _, c := range turns {
+		c.inTurns = false
+		c.resume()
+	}
+	l.ring()
+}
+
+// patience is how many milliseconds the loop may wait for events, rounded up:
+// the clock decides, not the wait.
+func (l *loop) patience(hurry bool) int {
+	if hurry || len(l.turns) > 0 {
+		return 0
+	}
+	next := min(l.tick, l.end, l.alarms[0].alarm)
+	return int((max(next-l.now, 0) + 1e6 - 1) / 1e6)
+}
+
+func (l *loop) deliver(c *client, generation, events uint32) {
+	if c.generation != generation || c.fd < 0 {
+		return
+	}
+	c.report(events)
+	if c.ready&c.want != 0 && !c.inTurns {
+		c.resume()
+	}
+}
+
+// stop lets every client see that the run is over.
+func (l *loop) stop() {
+	l.turns = nil
+	l.stopped = true
+	for i := range l.clients {
+		if c := &l.clients[i]; c.resume != nil {
+			c.resume() // nothing happens to one that has ended
+		}
+	}
+}
+
+func (l *loop) waitPacked(c *client) wake {
+	if l.stopped {
+		return ended
+	}
+	if !l.watch(c) {
+		return unwatched
+	}
+	switch {
+	case c.want&c.ready != 0 || c.until <= l.now:
+		l.turns = append(l.turns, c)
+		c.inTurns, c.until = true, never
+	case c.until < c.alarm:
+		c.alarm = c.until
+		heap.Fix(&l.alarms, c.place)
+	}
+	c.yield(struct{}{})
+	return c.woken()
+}
+
+// watch makes sure that the poller watches for what the client waits for.
+// Writability is watched for only once a send has met a full socket or a
+// connect that takes its time: it would cost every connection an event.
+func (l *loop) watch(c *client) bool {
+	if c.want&^c.watched == 0 {
+		return true
+	}
+	watch := l.poller.add
+	if c.watched != 0 {
+		watch = l.poller.change
+	}
+	c.watched |= c.want | readable
+	return watch(c.fd, c.watched, c.slot, c.generation) == 0
+}
+
+func (c *client) woken() wake {
+	switch {
+	case c.loop.expired():
+		return ended
+	case c.want != 0 && c.ready&c.want != 0:
+		c.want = 0
+		return ready
+	}
+	c.want = 0
+	return late
+}
+
+// ring wakes the clients whose time is up. An alarm may be earlier than what
+// its client waits for now; then it is only set anew, once in a timeout's
+// length and not once a request.
+func (l *loop) ring() {
+	for l.alarms[0].alarm <= l.now {
+		c := l.alarms[0]
+		due := c.until <= l.now
+		c.alarm = never
+		if !due {
+			c.alarm = c.until
+		}
+		heap.Fix(&l.alarms, c.place)
+		if due {
+			c.until = never
+			c.resume()
+		}
+	}
+}
+
+// never is a time that does not come.
+const never = math.MaxInt64
+
+// alarms is a heap of all clients of a loop, the next to look at first.
+type alarms []*client
+
+func (a alarms) Len() int           { return len(a) }
+func (a alarms) Less(i, j int) bool { return a[i].alarm < a[j].alarm }
+func (a alarms) Swap(i, j int) {
+	a[i], a[j] = a[j], a[i]
+	a[i].place, a[j].place = i, j
+}
+func (a *alarms) Push(any) { panic("client: internal error: alarms never grow") }
+func (a *alarms) Pop() any { panic("client: internal error: alarms never shrink") }

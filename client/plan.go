@@ -1,0 +1,49 @@
+// Package client is one worker's load: everything that touches the target. A
+// client is straight-line code (connect, send, receive, count, again); the loop
+// lets one or many of them run on one thread. It runs in a worker process;
+// only Resolve, Reach and the making of a Plan run in the parent.
+package client
+
+import (
+	"net/netip"
+	"time"
+
+	"horde/client/http1"
+)
+
+// Plan is what one worker does. The parent makes it; it crosses the control
+// pipe as plain data.
+type Plan struct {
+	Address  netip.AddrPort
+	Request  []byte       // one request as sent, built once
+	Answer   http1.Answer // how answers to it are framed
+	Reuse    bool         // keep connections open between requests
+	Resend   bool         // the method allows a second try after a stale connection (RFC 9110 section 9.2.2)
+	Force    bool         // do not wait for the answer
+	Classic  bool         // webbench's own idea of success, and no pacing
+	HalfSend bool         // half-close after the request (webbench's HTTP/0.9)
+
+	Clients  int
+	Limited  bool   // Requests is a limit
+	Requests uint64 // how many requests this worker may begin in all
+
+	Duration       time.Duration // 0 = until the requests are done
+	Timeout        time.Duration // one request, from begin to end
+	ConnectTimeout time.Duration
+	Expect         StatusSet
+}
+
+// StatusSet is a set of statuses 0–1023, one bit each.
+type StatusSet [16]uint64
+
+// Add puts the statuses from lo to hi into the set.
+func (s *StatusSet) Add(lo, hi int) {
+	for status := lo; status <= hi; status++ {
+		s[status>>6] |= 1 << (status & 63)
+	}
+}
+
+// Has reports whether the status is in the set.
+func (s *StatusSet) Has(status int) bool {
+	return status >= 0 && status < 1024 && s[status>>6]&(1<<(status&63)) != 0
+}

@@ -1,0 +1,145 @@
+package client
+
+import (
+	"errors"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+)
+
+// Target is where a URL points: what to connect to and what to ask for.
+// The bytes of Path are those the user typed.
+type Target struct {
+	URL  string
+	Host string // name or literal, lower case, without brackets and port
+	Port uint16
+	Path string // origin-form, with the query
+}
+
+// ParseTarget reads an http URL (RFC 3986, RFC 9110 section 4.2.1). Without a
+// scheme, http is assumed. The fragment is not sent. Nothing is decoded or
+// encoded; bytes that cannot stand in a request line are refused.
+func ParseTarget(text string) (Target, error) {
+	if text == "" {
+		return Target{}, errors.New("the URL is empty")
+	}
+	if i := strings.IndexFunc(text, unsendable); i >= 0 {
+		return Target{}, fmt.Errorf("URL %q holds a space or control character at byte %d", shorten(text), i)
+	}
+	t := Target{URL: text, Port: 80}
+	rest, err := trimScheme(text)
+	if err != nil {
+		return Target{}, err
+	}
+	rest, _, _ = strings.Cut(rest, "#")
+	authority, path := rest, "/"
+	if i := strings.IndexAny(rest, "/?"); i >= 0 {
+		authority, path = rest[:i], rest[i:]
+	}
+	if path[0] == '?' {
+		path = "/" + path
+	}
+	t.Path = path
+	if strings.Contains(authority, "@") {
+		return Target{}, fmt.Errorf("URL %q holds a user name, which is sent with --auth", shorten(text))
+	}
+	t.Host, t.Port, err = splitHostPort(authority, 80)
+	if err != nil {
+		return Target{}, fmt.Errorf("URL %q: %w", shorten(text), err)
+	}
+	return t, nil
+}
+
+func unsendable(r rune) bool { return r <= ' ' || r == 0x7f }
+
+// shorten keeps a message readable when what was typed is very long.
+func shorten(s string) string {
+	if len(s) > 80 {
+		return s[:77] + "..."
+	}
+	return s
+}
+
+func trimScheme(text string) (string, error) {
+	i := strings.Index(text, "://")
+	if i < 0 || strings.ContainsAny(text[:i], "/?#") {
+		return text, nil
+	}
+	if scheme := text[:i]; !strings.EqualFold(scheme, "http") {
+		return "", fmt.Errorf("URL %q: scheme %q is not supported, only http is", shorten(text), scheme)
+	}
+	return text[i+3:], nil
+}
+
+// splitHostPort reads host, host:port, [v6] or [v6]:port.
+func splitHostPort(s string, port uint16) (string, uint16, error) {
+	host, rest := s, ""
+	if strings.HasPrefix(s, "[") {
+		end := strings.IndexByte(s, ']')
+		if end < 0 {
+			return "", 0, errors.New("a bracket is not closed")
+		}
+		host, rest = s[1:end], s[end+1:]
+		if host = unescapeZone(host); !isIPv6(host) {
+			return "", 0, fmt.Errorf("%q is not an IPv6 address", host)
+		}
+	} else if i := strings.IndexByte(s, ':'); i >= 0 {
+		host, rest = s[:i], s[i:]
+		if strings.Contains(rest[1:], ":") {
+			return "", 0, errors.New("an IPv6 address must stand in brackets")
+		}
+	}
+	if host == "" {
+		return "", 0, errors.New("the host is missing")
+	}
+	if rest == "" || rest == ":" {
+		return lowerName(host), port, nil
+	}
+	n, err := strconv.ParseUint(strings.TrimPrefix(rest, ":"), 10, 16)
+	if err != nil || n == 0 || rest[0] != ':' || rest[1] == '+' {
+		return "", 0, fmt.Errorf("%q is not a port", strings.TrimPrefix(rest, ":"))
+	}
+	return lowerName(host), uint16(n), nil
+}
+
+// unescapeZone accepts the zone as RFC 6874 writes it (%25) and as people do (%).
+func unescapeZone(host string) string { return strings.Replace(host, "%25", "%", 1) }
+
+// lowerName leaves the zone alone: interface names have a case.
+func lowerName(host string) string {
+	name, zone, found := strings.Cut(host, "%")
+	if !found {
+		return strings.ToLower(host)
+	}
+	return strings.ToLower(name) + "%" + zone
+}
+
+func isIPv6(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err == nil && a.Is6()
+}
+
+// HostHeader is the value of the Host field: without the default port, an IPv6
+// literal in brackets and without its zone, which only this host knows.
+func (t Target) HostHeader() string {
+	host, _, _ := strings.Cut(t.Host, "%")
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	if t.Port != 80 {
+		host += ":" + strconv.Itoa(int(t.Port))
+	}
+	return host
+}
+
+// ParseProxy reads the HOST:PORT of a proxy; the port is 80 by default, as in webbench.
+func ParseProxy(text string) (host string, port uint16, err error) {
+	if strings.IndexFunc(text, unsendable) >= 0 {
+		return "", 0, errors.New("it holds a space or control character")
+	}
+	if strings.HasPrefix(text, ":") || strings.HasSuffix(text, ":") {
+		return "", 0, errors.New("it is not HOST:PORT")
+	}
+	return splitHostPort(strings.TrimPrefix(text, "http://"), 80)
+}
