@@ -130,9 +130,11 @@ func (h *Histogram) Mean() float64 {
 	return min(max(h.sum/float64(h.count), float64(h.min)), float64(h.max))
 }
 
-// StdDev returns the standard deviation of the population in nanoseconds.
+// StdDev returns the standard deviation of the population in nanoseconds,
+// within a millionth of the mean (it comes from a sum of squares, which adds up
+// in any order), 0 while Count is 0.
 func (h *Histogram) StdDev() float64 {
-	if h.count == 0 {
+	if h.count == 0 || h.min == h.max {
 		return 0
 	}
 	mean := h.sum / float64(h.count)

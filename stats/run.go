@@ -95,8 +95,9 @@ func (r *Run) PerSecond(n uint64) float64 {
 	return float64(n) / r.Measured.Seconds()
 }
 
-// PagesPerMin is succeeded × 60 / measured seconds.
-func (r *Run) PagesPerMin() float64 { return r.PerSecond(r.Tally.Succeeded) * 60 }
+// PagesPerMin is succeeded × 60 / measured seconds. It multiplies first: a
+// whole number of pages comes out whole.
+func (r *Run) PagesPerMin() float64 { return r.PerSecond(r.Tally.Succeeded * 60) }
 
 // LocalShare is the part of all begun requests that failed by limits of this host.
 func (r *Run) LocalShare() float64 {

@@ -1,0 +1,455 @@
+package report
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+
+	"horde/stats"
+)
+
+// Schema names the layout of a result file. Fields are only ever added to it.
+const Schema = "horde.result/1"
+
+// Document is a result file. Counts are integers, units are in the names, and
+// a nil pointer is null: there is no value.
+type Document struct {
+	Schema      string            `json:"schema"`
+	Tool        Tool              `json:"tool"`
+	Plan        Plan              `json:"plan"`
+	Window      Window            `json:"window"`
+	Requests    Requests          `json:"requests"`
+	Throughput  Throughput        `json:"throughput"`
+	Bytes       Bytes             `json:"bytes"`
+	Connections Connections       `json:"connections"`
+	Status      map[string]uint64 `json:"status"`
+	StatusClass map[string]uint64 `json:"status_class"`
+	Failures    []Failure         `json:"failures"`
+	Unfinished  Unfinished        `json:"unfinished"`
+	Latency     Latencies         `json:"latency"`
+	Series      []Second          `json:"series"`
+	Workers     Workers           `json:"workers"`
+	Host        Host              `json:"host"`
+	Verdicts    Verdicts          `json:"verdicts"`
+}
+
+// Tool identifies the program that measured.
+type Tool struct {
+	Version string `json:"version"`
+	Commit  string `json:"commit"`
+	Go      string `json:"go"`
+}
+
+// Plan is what was asked for. Without a limit of time or number, or without a
+// rate, the field is nil.
+type Plan struct {
+	URL           string   `json:"url"`
+	Address       string   `json:"address"`
+	Method        string   `json:"method"`
+	HTTP          string   `json:"http"`
+	Clients       int      `json:"clients"`
+	Workers       string   `json:"workers"`
+	KeepAlive     bool     `json:"keepalive"`
+	DurationNS    *int64   `json:"duration_ns"`
+	Requests      *uint64  `json:"requests"`
+	RatePerSec    *float64 `json:"rate_per_sec"`
+	TimeoutNS     *int64   `json:"timeout_ns"`
+	Argv          []string `json:"argv"`
+	RequestSHA256 string   `json:"request_sha256"`
+}
+
+// Window is the time measured. StartedAt is nil if the run never began;
+// Interrupted names the signal, if one ended the run.
+type Window struct {
+	StartedAt   *time.Time `json:"started_at"`
+	MeasuredNS  int64      `json:"measured_ns"`
+	Interrupted *string    `json:"interrupted"`
+}
+
+// Requests is the ledger: begun is the sum of the others.
+type Requests struct {
+	Begun      uint64 `json:"begun"`
+	Succeeded  uint64 `json:"succeeded"`
+	Failed     uint64 `json:"failed"`
+	Unfinished uint64 `json:"unfinished"`
+	Lost       uint64 `json:"lost"`
+}
+
+// Throughput counts succeeded requests, and bytes read, over the measured window.
+type Throughput struct {
+	PagesPerMin    float64 `json:"pages_per_min"`
+	RequestsPerSec float64 `json:"requests_per_sec"`
+	BytesPerSec    float64 `json:"bytes_per_sec"`
+}
+
+// Bytes counts bytes on sockets, and of decoded bodies.
+type Bytes struct {
+	Read    uint64 `json:"read"`
+	Written uint64 `json:"written"`
+	Body    uint64 `json:"body"`
+}
+
+// Connections counts connections, and requests by how a connection served them.
+type Connections struct {
+	Opened         uint64 `json:"opened"`
+	Failed         uint64 `json:"failed"`
+	ReusedRequests uint64 `json:"reused_requests"`
+	ResentRequests uint64 `json:"resent_requests"`
+}
+
+// Failure counts failed requests of one class, phase and errno (nil: no system
+// call failed). Times are offsets from the release of the run.
+type Failure struct {
+	Class        string `json:"class"`
+	Phase        string `json:"phase"`
+	Side         string `json:"side"`
+	Errno        *int   `json:"errno"`
+	Count        uint64 `json:"count"`
+	ClientTimeNS int64  `json:"client_time_ns"`
+	FirstAtNS    int64  `json:"first_at_ns"`
+	LastAtNS     int64  `json:"last_at_ns"`
+}
+
+// Unfinished counts by phase the requests under way when the time ran out.
+type Unfinished struct {
+	Connecting uint64 `json:"connecting"`
+	Sending    uint64 `json:"sending"`
+	Waiting    uint64 `json:"waiting"`
+	Receiving  uint64 `json:"receiving"`
+	OldestNS   *int64 `json:"oldest_ns"`
+}
+
+// Latencies are those of succeeded requests (total, first_byte) and of
+// established connections (connect).
+type Latencies struct {
+	Total     Latency `json:"total"`
+	Connect   Latency `json:"connect"`
+	FirstByte Latency `json:"first_byte"`
+}
+
+// Latency is one distribution; its values are nil while Count is 0.
+type Latency struct {
+	Count       uint64      `json:"count"`
+	MinNS       *int64      `json:"min_ns"`
+	MeanNS      *int64      `json:"mean_ns"`
+	StdDevNS    *int64      `json:"stddev_ns"`
+	MaxNS       *int64      `json:"max_ns"`
+	Percentiles Percentiles `json:"percentiles_ns"`
+	Histogram   Histogram   `json:"histogram"`
+}
+
+// Percentiles are nearest-rank percentiles in nanoseconds.
+type Percentiles struct {
+	P50   *int64 `json:"50"`
+	P75   *int64 `json:"75"`
+	P90   *int64 `json:"90"`
+	P95   *int64 `json:"95"`
+	P99   *int64 `json:"99"`
+	P999  *int64 `json:"99.9"`
+	P9999 *int64 `json:"99.99"`
+}
+
+// Histogram holds the non-empty buckets in rising order; Over counts the
+// values too long for any of them.
+type Histogram struct {
+	Unit    string   `json:"unit"`
+	Buckets []Bucket `json:"buckets"`
+	Over    uint64   `json:"over"`
+}
+
+// Bucket is a lower bound and a count; in JSON a pair.
+type Bucket [2]uint64
+
+// UnmarshalJSON insists on two elements; encoding/json takes any number of them.
+func (b *Bucket) UnmarshalJSON(data []byte) error {
+	var pair []uint64
+	if err := json.Unmarshal(data, &pair); err != nil {
+		return err
+	}
+	if len(pair) != len(b) {
+		return fmt.Errorf("bucket %s is not a pair", data)
+	}
+	copy(b[:], pair)
+	return nil
+}
+
+// Second is one second of the time line; its latencies are nil if nothing
+// succeeded in it.
+type Second struct {
+	AtNS       int64  `json:"at_ns"`
+	Succeeded  uint64 `json:"succeeded"`
+	Failed     uint64 `json:"failed"`
+	Unfinished uint64 `json:"unfinished"`
+	Bytes      uint64 `json:"bytes"`
+	P50NS      *int64 `json:"p50_ns"`
+	P99NS      *int64 `json:"p99_ns"`
+	MaxNS      *int64 `json:"max_ns"`
+}
+
+// Workers counts the worker processes. Beyond 1,000 of them List holds only
+// the odd ones out, and Summary, nil otherwise, describes all.
+type Workers struct {
+	Asked   int      `json:"asked"`
+	Started int      `json:"started"`
+	Lost    int      `json:"lost"`
+	Pinned  int      `json:"pinned"`
+	List    []Worker `json:"list"`
+	Summary *Summary `json:"summary,omitempty"`
+}
+
+// Worker is one worker process. CPU is nil if it was not pinned.
+type Worker struct {
+	ID         int    `json:"id"`
+	Host       string `json:"host"`
+	PID        int    `json:"pid"`
+	CPU        *int   `json:"cpu"`
+	Clients    int    `json:"clients"`
+	Succeeded  uint64 `json:"succeeded"`
+	Failed     uint64 `json:"failed"`
+	CPUNS      int64  `json:"cpu_ns"`
+	RunDelayNS int64  `json:"run_delay_ns"`
+	Exit       string `json:"exit"`
+}
+
+// Host holds the facts of this host before and after the run, null where they
+// were not taken.
+type Host struct {
+	Begin json.RawMessage `json:"begin"`
+	End   json.RawMessage `json:"end"`
+}
+
+// Verdicts says how far the numbers can be trusted; nil is not measured.
+type Verdicts struct {
+	Valid            bool     `json:"valid"`
+	GeneratorLimited *bool    `json:"generator_limited"`
+	Partial          bool     `json:"partial"`
+	Stationary       *bool    `json:"stationary"`
+	Reasons          []string `json:"reasons"`
+}
+
+// JSON writes the result file of r: one document and a newline.
+func JSON(w io.Writer, r *stats.Run, v stats.Verdict) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false) // a URL stays as it was typed
+	return encoder.Encode(newDocument(r, v))
+}
+
+// Read reads a result file. It refuses another schema, a file cut short, and
+// one whose histograms do not add up; fields it does not know are passed over.
+func Read(from io.Reader) (*Document, error) {
+	data, err := io.ReadAll(from)
+	if err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	var sections map[string]json.RawMessage
+	if err := json.Unmarshal(data, &sections); err != nil {
+		return nil, damage(err)
+	}
+	var schema string
+	if err := json.Unmarshal(sections["schema"], &schema); err != nil || schema != Schema {
+		return nil, fmt.Errorf("read result: the schema is %.40q, not %q", schema, Schema)
+	}
+	for _, name := range required {
+		if s := sections[name]; s == nil || bytes.Equal(s, []byte("null")) {
+			return nil, fmt.Errorf("read result: no %q in it", name)
+		}
+	}
+	var d Document
+	if err := json.Unmarshal(data, &d); err != nil {
+		return nil, damage(err)
+	}
+	if err := d.Latency.check(); err != nil {
+		return nil, fmt.Errorf("read result: %w", err)
+	}
+	return &d, nil
+}
+
+// required are the sections without which a file is not a result.
+var required = []string{"plan", "window", "requests", "throughput", "latency", "workers", "verdicts"}
+
+// damage makes a file cut short recognisable as io.ErrUnexpectedEOF.
+func damage(err error) error {
+	var syntax *json.SyntaxError
+	if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
+		err = io.ErrUnexpectedEOF
+	}
+	return fmt.Errorf("read result: %w", err)
+}
+
+func (l *Latencies) check() error {
+	for _, kind := range []struct {
+		name string
+		*Latency
+	}{{"total", &l.Total}, {"connect", &l.Connect}, {"first_byte", &l.FirstByte}} {
+		sum := kind.Histogram.Over
+		for i, b := range kind.Histogram.Buckets {
+			if i > 0 && b[0] <= kind.Histogram.Buckets[i-1][0] {
+				return fmt.Errorf("latency %q: bucket %d is out of order", kind.name, b[0])
+			}
+			sum += b[1]
+		}
+		if sum != kind.Count {
+			return fmt.Errorf("latency %q: the buckets hold %d values, not %d", kind.name, sum, kind.Count)
+		}
+	}
+	return nil
+}
+
+func newDocument(r *stats.Run, v stats.Verdict) *Document {
+	t := &r.Tally
+	return &Document{
+		Schema:     Schema,
+		Tool:       Tool(r.Tool),
+		Plan:       newPlan(&r.Plan),
+		Window:     newWindow(r),
+		Requests:   Requests{t.Begun, t.Succeeded, t.Failed, r.Unfinished.Sum(), r.Lost},
+		Throughput: Throughput{r.PagesPerMin(), r.PerSecond(t.Succeeded), r.PerSecond(t.BytesRead)},
+		Bytes:      Bytes{t.BytesRead, t.BytesWritten, t.BytesBody},
+		Connections: Connections{
+			Opened: t.Opened, Failed: t.NoConn, ReusedRequests: t.Reused, ResentRequests: t.Resent,
+		},
+		Status:      statuses(t.Statuses),
+		StatusClass: statusClasses(t.Statuses),
+		Failures:    newFailures(t.Failures),
+		Unfinished:  newUnfinished(&r.Unfinished),
+		Latency:     Latencies{newLatency(&t.Total), newLatency(&t.Connect), newLatency(&t.FirstByte)},
+		Series:      newSeries(r.Series),
+		Workers:     newWorkers(&r.Workers),
+		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons)},
+	}
+}
+
+// some returns a pointer to v, or nil for the zero value: null.
+func some[T comparable](v T) *T {
+	var zero T
+	if v == zero {
+		return nil
+	}
+	return &v
+}
+
+// filled turns a nil slice into an empty one: [] instead of null.
+func filled[T any](s []T) []T {
+	if s == nil {
+		return []T{}
+	}
+	return s
+}
+
+func newPlan(p *stats.PlanFacts) Plan {
+	return Plan{
+		URL: p.URL, Address: p.Address, Method: p.Method, HTTP: p.HTTP,
+		Clients: p.Clients, Workers: p.Workers, KeepAlive: p.KeepAlive,
+		DurationNS:    some(int64(p.Duration)),
+		Requests:      some(p.Requests),
+		RatePerSec:    some(p.RatePerSec),
+		TimeoutNS:     some(int64(p.Timeout)),
+		Argv:          filled(p.Argv),
+		RequestSHA256: p.RequestSHA256,
+	}
+}
+
+func newWindow(r *stats.Run) Window {
+	w := Window{MeasuredNS: int64(r.Measured), Interrupted: some(r.Interrupted)}
+	if !r.StartedAt.IsZero() {
+		at := r.StartedAt.UTC().Truncate(time.Millisecond)
+		w.StartedAt = &at
+	}
+	return w
+}
+
+func statuses(counts []stats.StatusCount) map[string]uint64 {
+	out := map[string]uint64{}
+	for _, s := range counts {
+		out[strconv.Itoa(s.Status)] += s.Count
+	}
+	return out
+}
+
+// statusClasses has every class in it, so that a script can ask for one that
+// did not occur. A status outside 100–599 counts as 5xx, as its failure does.
+func statusClasses(counts []stats.StatusCount) map[string]uint64 {
+	out := map[string]uint64{"1xx": 0, "2xx": 0, "3xx": 0, "4xx": 0, "5xx": 0}
+	for _, s := range counts {
+		out[statusClass(s.Status)] += s.Count
+	}
+	return out
+}
+
+func statusClass(status int) string {
+	if status < 100 || status > 599 {
+		return "5xx"
+	}
+	return strconv.Itoa(status/100) + "xx"
+}
+
+// sortedFailures returns a copy, the most frequent first.
+func sortedFailures(failures []stats.Failure) []stats.Failure {
+	sorted := slices.Clone(failures)
+	slices.SortFunc(sorted, func(a, b stats.Failure) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Class, b.Class),
+			cmp.Compare(a.Phase, b.Phase), cmp.Compare(a.Errno, b.Errno))
+	})
+	return sorted
+}
+
+func newFailures(failures []stats.Failure) []Failure {
+	out := []Failure{}
+	for _, f := range sortedFailures(failures) {
+		out = append(out, Failure{
+			Class: f.Class.String(), Phase: f.Phase.String(), Side: f.Class.Side().String(),
+			Errno: some(f.Errno), Count: f.Count,
+			ClientTimeNS: f.ClientTime, FirstAtNS: f.FirstAt, LastAtNS: f.LastAt,
+		})
+	}
+	return out
+}
+
+func newUnfinished(u *stats.Unfinished) Unfinished {
+	out := Unfinished{
+		Connecting: u.Count[stats.Connecting], Sending: u.Count[stats.Sending],
+		Waiting: u.Count[stats.Waiting], Receiving: u.Count[stats.Receiving],
+	}
+	if u.Sum() > 0 {
+		oldest := u.Oldest
+		out.OldestNS = &oldest
+	}
+	return out
+}
+
+func newLatency(h *stats.Histogram) Latency {
+	l := Latency{Count: h.Count(), Histogram: Histogram{Unit: "ns", Buckets: []Bucket{}, Over: h.Over()}}
+	for _, b := range h.Buckets() {
+		l.Histogram.Buckets = append(l.Histogram.Buckets, Bucket{uint64(b.Lower), b.Count})
+	}
+	if h.Count() == 0 {
+		return l
+	}
+	value := func(ns int64) *int64 { return &ns }
+	l.MinNS, l.MaxNS = value(h.Min()), value(h.Max())
+	l.MeanNS, l.StdDevNS = value(int64(math.Round(h.Mean()))), value(int64(math.Round(h.StdDev())))
+	l.Percentiles = Percentiles{
+		P50: value(h.Quantile(0.5)), P75: value(h.Quantile(0.75)), P90: value(h.Quantile(0.9)), P95: value(h.Quantile(0.95)),
+		P99: value(h.Quantile(0.99)), P999: value(h.Quantile(0.999)), P9999: value(h.Quantile(0.9999)),
+	}
+	return l
+}
+
+func newSeries(series []stats.Second) []Second {
+	out := []Second{}
+	for _, s := range series {
+		second := Second{AtNS: int64(s.At), Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes}
+		if s.Succeeded > 0 {
+			second.P50NS, second.P99NS, second.MaxNS = &s.P50, &s.P99, &s.Max
+		}
+		out = append(out, second)
+	}
+	return out
+}

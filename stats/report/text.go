@@ -1,0 +1,351 @@
+package report
+
+import (
+	"fmt"
+	"io"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"horde/stats"
+	"horde/stats/units"
+)
+
+// Text writes the report for people: what ran, what makes it doubtful, what
+// came of it, and the verdict. It is ASCII without control characters but
+// newlines, and at most 96 columns wide where its words allow.
+func Text(w io.Writer, r *stats.Run, v stats.Verdict) error {
+	p := &page{}
+	p.plan(r)
+	p.doubts(r, v)
+	if r.Unreachable == "" { // otherwise nothing was measured
+		p.headline(r)
+		p.failures(r)
+		p.latency(r)
+		p.timeline(r)
+	}
+	p.verdict(r, v)
+	_, err := w.Write(p.Bytes())
+	return err
+}
+
+func (p *page) plan(r *stats.Run) {
+	p.line("%s", strings.TrimSpace("horde "+ascii(r.Tool.Version)))
+	p.line("")
+	p.row("Target", "%s at %s", ascii(r.Plan.URL), ascii(r.Plan.Address))
+	p.row("Request", "%s", requestWords(&r.Plan))
+	p.row("Clients", "%s", clientWords(r))
+	p.row("Load", "%s", loadWords(&r.Plan))
+	p.row("Window", "%s", windowWords(r))
+	p.line("")
+}
+
+func requestWords(p *stats.PlanFacts) string {
+	s := fmt.Sprintf("%s, HTTP/%s, ", ascii(p.Method), ascii(p.HTTP))
+	if p.KeepAlive {
+		s += "connections kept open"
+	} else {
+		s += "one connection per request"
+	}
+	if p.Force {
+		s += ", replies not waited for"
+	}
+	if p.Timeout > 0 {
+		s += fmt.Sprintf("; timeout %v", p.Timeout)
+	}
+	if p.ConnectTimeout > 0 {
+		s += fmt.Sprintf(", to connect %v", p.ConnectTimeout)
+	}
+	return s
+}
+
+func clientWords(r *stats.Run) string {
+	w := &r.Workers
+	s := units.Count(uint64(r.Plan.Clients)) + " in "
+	if w.Started < w.Asked {
+		s += fmt.Sprintf("%d of ", w.Started)
+	}
+	s += fmt.Sprintf("%s (-w %s)", plural(w.Asked, "process", "processes"), ascii(r.Plan.Workers))
+	switch {
+	case w.Started == 0:
+	case w.Pinned == 0:
+		s += ", not pinned to CPUs"
+	case w.Pinned < w.Started:
+		s += fmt.Sprintf(", %d of them pinned to one CPU each", w.Pinned)
+	default:
+		s += ", each pinned to one CPU"
+	}
+	return s
+}
+
+func plural(n int, one, many string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return units.Count(uint64(n)) + " " + many
+}
+
+func loadWords(p *stats.PlanFacts) string {
+	if p.RatePerSec > 0 {
+		return fmt.Sprintf("%s requests/s asked over all clients, evenly spaced", units.Rate(p.RatePerSec))
+	}
+	return "closed loop: a client sends its next request when its last one has ended"
+}
+
+func windowWords(r *stats.Run) string {
+	s := "nothing measured"
+	if r.Measured > 0 {
+		s = fmt.Sprintf("%.3f s measured", r.Measured.Seconds())
+	}
+	var asked []string
+	if r.Plan.Duration > 0 {
+		asked = append(asked, strconv.FormatFloat(r.Plan.Duration.Seconds(), 'f', -1, 64)+" s")
+	}
+	if r.Plan.Requests > 0 {
+		asked = append(asked, units.Count(r.Plan.Requests)+" requests")
+	}
+	if len(asked) > 0 {
+		s += ", " + strings.Join(asked, " or ") + " asked"
+	}
+	if !r.StartedAt.IsZero() {
+		s += ", from " + r.StartedAt.UTC().Format("2006-01-02 15:04:05") + " UTC"
+	}
+	return s
+}
+
+// doubts stands above the numbers: whoever reads one number has read this.
+func (p *page) doubts(r *stats.Run, v stats.Verdict) {
+	if len(v.Reasons) == 0 {
+		return
+	}
+	if words := verdictWords(r, v); words != "" {
+		p.line("!! %s", words)
+	}
+	for _, reason := range v.Reasons {
+		sentence, hint, found := strings.Cut(ascii(reason), "; hint: ")
+		p.wrapped("!  ", "   ", sentence)
+		if found {
+			p.wrapped("   hint: ", "         ", hint)
+		}
+	}
+	p.line("")
+}
+
+// verdictWords names in capitals all that is wrong with a run, worst first; "" if nothing is.
+func verdictWords(r *stats.Run, v stats.Verdict) string {
+	var words []string
+	add := func(applies bool, word string) {
+		if applies {
+			words = append(words, word)
+		}
+	}
+	add(r.Unreachable != "", "TARGET NOT REACHED")
+	add(!v.Valid && r.Unreachable == "", "INVALID (these numbers say nothing about the target)")
+	add(r.Interrupted != "", "INTERRUPTED")
+	add(v.Partial && r.Interrupted == "", "PARTIAL")
+	add(v.Partial && r.Interrupted != "" && (r.Workers.Lost > 0 || r.Workers.Started < r.Workers.Asked), "PARTIAL")
+	add(v.GeneratorLimited != nil && *v.GeneratorLimited, "GENERATOR-LIMITED")
+	add(r.Unreachable == "" && r.Tally.Succeeded == 0, "BENCHMARK FAILED")
+	add(v.Exit == stats.ExitThreshold, "THRESHOLD CROSSED")
+	return strings.Join(words, "; ")
+}
+
+// headline begins with the two lines whose form is fixed.
+func (p *page) headline(r *stats.Run) {
+	t := &r.Tally
+	p.line("Speed=%.0f pages/min, %.0f bytes/sec.", math.Round(r.PagesPerMin()), math.Round(r.PerSecond(t.BytesRead)))
+	lost := ""
+	if r.Lost > 0 {
+		lost = fmt.Sprintf(", %d lost", r.Lost)
+	}
+	p.line("Requests: %d succeeded, %d failed, %d unfinished%s.", t.Succeeded, t.Failed, r.Unfinished.Sum(), lost)
+	p.line("")
+	p.row("Rates", "%s requests/s succeeded, %s/s read", units.Rate(r.PerSecond(t.Succeeded)), units.Bytes(r.PerSecond(t.BytesRead)))
+	p.row("Failed", "%s of %s that ended (%s)", units.Count(t.Failed), requests(t.Succeeded+t.Failed), units.Share(t.Failed, t.Succeeded+t.Failed))
+	p.notSuccessful(t)
+	p.row("Unfinished", "%s", unfinishedWords(&r.Unfinished))
+	if r.Lost > 0 {
+		p.row("Lost", "%s begun by workers that died before they could say how it ended", requests(r.Lost))
+	}
+	p.row("Statuses", "%s", statusWords(r))
+	p.row("Connections", "%s opened, %s failed to; %s sent on a reused one, %s resent",
+		units.Count(t.Opened), units.Count(t.NoConn), requests(t.Reused), units.Count(t.Resent))
+	p.row("Bytes", "%s read, %s of it bodies; %s written", units.Bytes(float64(t.BytesRead)), units.Bytes(float64(t.BytesBody)), units.Bytes(float64(t.BytesWritten)))
+	p.line("")
+}
+
+func requests(n uint64) string {
+	if n == 1 {
+		return "1 request"
+	}
+	return units.Count(n) + " requests"
+}
+
+// notSuccessful counts the answers that were not 2xx, whether they were expected or not.
+func (p *page) notSuccessful(t *stats.Tally) {
+	var all, other uint64
+	for _, s := range t.Statuses {
+		all += s.Count
+		if statusClass(s.Status) != "2xx" {
+			other += s.Count
+		}
+	}
+	if other > 0 {
+		p.row("Non-2xx", "%s of %s complete answers (%s)", units.Count(other), units.Count(all), units.Share(other, all))
+	}
+}
+
+func unfinishedWords(u *stats.Unfinished) string {
+	if u.Sum() == 0 {
+		return "none"
+	}
+	var parts []string
+	for phase := stats.Connecting; phase < stats.PhaseCount; phase++ {
+		if u.Count[phase] > 0 {
+			parts = append(parts, units.Count(u.Count[phase])+" "+phase.String())
+		}
+	}
+	return fmt.Sprintf("%s when the time ran out; the oldest had begun %s before", strings.Join(parts, ", "), units.Duration(float64(u.Oldest)))
+}
+
+func statusWords(r *stats.Run) string {
+	if r.Plan.HTTP == "0.9" {
+		return "HTTP/0.9 has none"
+	}
+	if len(r.Tally.Statuses) == 0 {
+		return "none"
+	}
+	sorted := slices.Clone(r.Tally.Statuses)
+	slices.SortFunc(sorted, func(a, b stats.StatusCount) int { return a.Status - b.Status })
+	var parts []string
+	for _, s := range sorted {
+		parts = append(parts, fmt.Sprintf("%d: %s", s.Status, units.Count(s.Count)))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// mostFailures bounds the table; the result file has all.
+const mostFailures = 15
+
+func (p *page) failures(r *stats.Run) {
+	if len(r.Tally.Failures) == 0 {
+		return
+	}
+	p.line("Failures, times in seconds since the start")
+	rows := [][]string{{"<class", "<phase", "<errno", "count", "share", "first", "last", "client time lost", ""}}
+	ended := r.Tally.Succeeded + r.Tally.Failed
+	clientTime := uint64(r.Measured) * uint64(r.Plan.Clients)
+	sorted := sortedFailures(r.Tally.Failures)
+	shown := sorted[:min(len(sorted), mostFailures)]
+	for _, f := range shown {
+		rows = append(rows, []string{
+			f.Class.String(), f.Phase.String(), errnoName(f.Errno),
+			units.Count(f.Count), units.Share(f.Count, ended),
+			fmt.Sprintf("%.2f", time.Duration(f.FirstAt).Seconds()), fmt.Sprintf("%.2f", time.Duration(f.LastAt).Seconds()),
+			units.Duration(float64(f.ClientTime)), units.Share(uint64(f.ClientTime), clientTime),
+		})
+	}
+	p.table(rows)
+	if rest := sorted[len(shown):]; len(rest) > 0 {
+		p.line("  and %d more kinds, %s in all", len(rest), requests(sum(rest)))
+	}
+	p.meanings(shown)
+	p.line("")
+}
+
+func sum(failures []stats.Failure) uint64 {
+	var n uint64
+	for _, f := range failures {
+		n += f.Count
+	}
+	return n
+}
+
+// meanings says in words what the classes shown are.
+func (p *page) meanings(failures []stats.Failure) {
+	var parts []string
+	for _, f := range failures {
+		words := f.Class.String() + " = " + f.Class.Text()
+		if f.Class.Side() == stats.SideClient {
+			words += " (this host)"
+		}
+		if !slices.Contains(parts, words) {
+			parts = append(parts, words)
+		}
+	}
+	p.wrapped("  ", "  ", strings.Join(parts, "; "))
+}
+
+func (p *page) latency(r *stats.Run) {
+	t := &r.Tally
+	p.line("Latency of succeeded requests only (connect: of every connection opened)")
+	kinds := []struct {
+		name string
+		of   *stats.Histogram
+	}{{"connect", &t.Connect}, {"first byte", &t.FirstByte}, {"total", &t.Total}}
+	rows := make([][]string, 1+len(latencyRows))
+	rows[0] = []string{"<"}
+	for i, row := range latencyRows {
+		rows[i+1] = []string{row.name}
+	}
+	for _, kind := range kinds {
+		unit := units.Column(kind.of.Min(), kind.of.Quantile(0.5))
+		heading := kind.name
+		if kind.of.Count() > 0 {
+			heading += " " + unit.Name
+		}
+		rows[0] = append(rows[0], fmt.Sprintf("%14s", heading))
+		for i, row := range latencyRows {
+			rows[i+1] = append(rows[i+1], latencyCell(kind.of, unit, row.value))
+		}
+	}
+	p.table(rows)
+	if n := r.Unfinished.Sum(); n > 0 {
+		p.wrapped("  ", "  ", fmt.Sprintf("%s unfinished, the oldest for %s: not in this table", requests(n), units.Duration(float64(r.Unfinished.Oldest))))
+	}
+	p.line("")
+}
+
+func latencyCell(h *stats.Histogram, unit units.Unit, value func(*stats.Histogram) float64) string {
+	if h.Count() == 0 {
+		return units.None
+	}
+	return unit.Write(value(h))
+}
+
+var latencyRows = []struct {
+	name  string
+	value func(*stats.Histogram) float64
+}{
+	{"min", func(h *stats.Histogram) float64 { return float64(h.Min()) }},
+	{"mean", (*stats.Histogram).Mean},
+	{"sd", (*stats.Histogram).StdDev},
+	{"50 %", quantile(0.5)},
+	{"75 %", quantile(0.75)},
+	{"90 %", quantile(0.9)},
+	{"95 %", quantile(0.95)},
+	{"99 %", quantile(0.99)},
+	{"99.9 %", quantile(0.999)},
+	{"99.99 %", quantile(0.9999)},
+	{"max", func(h *stats.Histogram) float64 { return float64(h.Max()) }},
+}
+
+func quantile(q float64) func(*stats.Histogram) float64 {
+	return func(h *stats.Histogram) float64 { return float64(h.Quantile(q)) }
+}
+
+// verdict is the last line: what the exit code says, in words.
+func (p *page) verdict(r *stats.Run, v stats.Verdict) {
+	words := verdictWords(r, v)
+	switch {
+	case words != "":
+		words += " (see ! above)"
+	case r.Tally.Failed > 0:
+		words = fmt.Sprintf("COMPLETE, with %s failed (%s)", requests(r.Tally.Failed), units.Share(r.Tally.Failed, r.Tally.Succeeded+r.Tally.Failed))
+	default:
+		words = "COMPLETE, nothing failed"
+	}
+	p.row("Verdict", "%s; exit code %d", words, v.Exit)
+}

@@ -1,0 +1,117 @@
+package report
+
+import (
+	"cmp"
+	"slices"
+
+	"horde/stats"
+)
+
+// fullList is how many workers a result file lists one by one.
+const fullList = 1000
+
+// Summary describes more workers than are worth listing.
+type Summary struct {
+	Succeeded  Spread[uint64] `json:"succeeded"`
+	Failed     Spread[uint64] `json:"failed"`
+	CPUNS      Spread[int64]  `json:"cpu_ns"`
+	RunDelayNS Spread[int64]  `json:"run_delay_ns"`
+}
+
+// Spread is the least, the middle and the greatest value over all workers.
+type Spread[T cmp.Ordered] struct {
+	Min    T `json:"min"`
+	Median T `json:"median"`
+	Max    T `json:"max"`
+}
+
+func newWorkers(w *stats.Workers) Workers {
+	out := Workers{Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned, List: []Worker{}}
+	listed := w.List
+	if len(listed) > fullList {
+		out.Summary = summarise(w.List)
+		listed = oddOnes(w.List)
+	}
+	for i := range listed {
+		out.List = append(out.List, newWorker(&listed[i]))
+	}
+	return out
+}
+
+func newWorker(w *stats.Worker) Worker {
+	out := Worker{
+		ID: w.ID, Host: w.Host, PID: w.PID, Clients: w.Clients, Succeeded: w.Succeeded, Failed: w.Failed,
+		CPUNS: int64(w.CPUTime), RunDelayNS: int64(w.RunDelay), Exit: w.Exit,
+	}
+	if w.CPU >= 0 {
+		cpu := w.CPU
+		out.CPU = &cpu
+	}
+	return out
+}
+
+func summarise(list []stats.Worker) *Summary {
+	return &Summary{
+		Succeeded:  spread(list, func(w stats.Worker) uint64 { return w.Succeeded }),
+		Failed:     spread(list, func(w stats.Worker) uint64 { return w.Failed }),
+		CPUNS:      spread(list, func(w stats.Worker) int64 { return int64(w.CPUTime) }),
+		RunDelayNS: spread(list, func(w stats.Worker) int64 { return int64(w.RunDelay) }),
+	}
+}
+
+func spread[T cmp.Ordered](list []stats.Worker, value func(stats.Worker) T) Spread[T] {
+	values := make([]T, len(list))
+	for i, w := range list {
+		values[i] = value(w)
+	}
+	slices.Sort(values)
+	return Spread[T]{values[0], values[len(values)/2], values[len(values)-1]}
+}
+
+// oddOnes picks from many workers every one that was lost or did not end as
+// most did, and those with the least and the most to show: one of each.
+func oddOnes(list []stats.Worker) []stats.Worker {
+	usual := usualExit(list)
+	odd := map[int]bool{}
+	for i, w := range list {
+		if w.Lost || w.Exit != usual {
+			odd[i] = true
+		}
+	}
+	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.Succeeded) })
+	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.Failed) })
+	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.CPUTime) })
+	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.RunDelay) })
+	var out []stats.Worker
+	for i, w := range list {
+		if odd[i] {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func extremes(odd map[int]bool, list []stats.Worker, value func(stats.Worker) int64) {
+	least, most := 0, 0
+	for i, w := range list {
+		if value(w) < value(list[least]) {
+			least = i
+		}
+		if value(w) > value(list[most]) {
+			most = i
+		}
+	}
+	odd[least], odd[most] = true, true
+}
+
+func usualExit(list []stats.Worker) string {
+	counts := map[string]int{}
+	usual := ""
+	for _, w := range list {
+		counts[w.Exit]++
+		if counts[w.Exit] > counts[usual] {
+			usual = w.Exit
+		}
+	}
+	return usual
+}

@@ -1,0 +1,41 @@
+package stats
+
+import "iter"
+
+// Summary is what a histogram keeps beside its buckets.
+type Summary struct {
+	Count, Over uint64
+	Min, Max    int64
+	Sum, SumSq  float64
+}
+
+// Summary and Filled together are a histogram's whole state: what crosses a
+// pipe. Load and LoadBucket put it together again at the other end.
+func (h *Histogram) Summary() Summary {
+	return Summary{h.count, h.over, h.min, h.max, h.sum, h.sumSq}
+}
+
+// Filled yields index and count of the non-empty buckets in rising order.
+func (h *Histogram) Filled() iter.Seq2[int, uint64] {
+	return func(yield func(int, uint64) bool) {
+		for i := h.lo; i < h.hi; i++ {
+			if n := h.buckets[i]; n > 0 && !yield(i, n) {
+				return
+			}
+		}
+	}
+}
+
+// Load sets all but the buckets of an empty histogram.
+func (h *Histogram) Load(s Summary) {
+	h.count, h.over, h.min, h.max, h.sum, h.sumSq = s.Count, s.Over, s.Min, s.Max, s.Sum, s.SumSq
+}
+
+// LoadBucket sets one bucket; it reports whether there is such a bucket.
+func (h *Histogram) LoadBucket(i int, n uint64) bool {
+	if i < 0 || i >= bucketCount {
+		return false
+	}
+	h.touch(i, n)
+	return true
+}
