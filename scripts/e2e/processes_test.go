@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -116,3 +117,6 @@ func expandCPUs(t *testing.T, list string) []int {
 	}
 	return cpus
 }
+
+// stop halts a process as SIGSTOP does.
+func stop(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }

@@ -164,6 +164,14 @@ func (s *server) noted(event string) int {
 	return s.events[event]
 }
 
+// first returns true to the first script that asks.
+func (s *server) first() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.events["first"]++
+	return s.events["first"] == 1
+}
+
 // connected returns how many connections there were, with a request or without.
 func (s *server) connected() int {
 	s.mu.Lock()
