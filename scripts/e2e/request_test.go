@@ -136,7 +136,6 @@ func TestRequestAsTheOptionsSay(t *testing.T) {
 			[]string{"Cookie: a=b; c=d\r\n", "User-Agent: probe/1\r\n"}, nil},
 		{"body", []string{"-m", "PUT", "--data", "hello", "-T", "text/plain"}, "PUT / HTTP/1.1",
 			[]string{"Content-Length: 5\r\n", "Content-Type: text/plain\r\n"}, nil},
-		{"body alone means POST", []string{"--data", "hello"}, "POST / HTTP/1.1", []string{"Content-Length: 5\r\n"}, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
