@@ -137,16 +137,16 @@ func TestClockStartsWhenAllWorkersAreReady(t *testing.T) {
 	s := serve(t, unlimited, func(c *conn) {
 		for c.request() {
 			if c.nthInAll() == 0 {
-				horde := <-p
-				forked <- len(workersOf(horde.pid()))
+				parent := <-p
+				forked <- len(workersOf(parent.pid()))
 			}
 			c.pause(20 * time.Millisecond)
 			c.answer(ok5)
 		}
 	})
-	horde := launch{}.start(t, "-c", "300", "-t", "3", "--keepalive", "--json", s.url())
-	p <- horde
-	o := horde.wait().json()
+	started := launch{}.start(t, "-c", "300", "-t", "3", "--keepalive", "--json", s.url())
+	p <- started
+	o := started.wait().json()
 	assert.Equal(t, clients, <-forked, "workers when the first request came")
 	assert.Equal(t, clients, o.Workers.Started)
 	assert.InDelta(t, 3, o.measured().Seconds(), 0.3)

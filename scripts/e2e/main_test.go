@@ -12,19 +12,28 @@ import (
 	"time"
 )
 
-// binary is the program under test: a copy in a directory of its own, so that
+// horde is the program under test: a copy in a directory of its own, so that
 // its path in /proc/PID/exe is like no other process's.
-var binary string
+var horde string
 
 // insideVar marks the test binary that inNamespaces started.
 const insideVar = "HORDE_E2E_INSIDE"
 
 func TestMain(m *testing.M) { os.Exit(testMain(m)) }
 
+// traceClock makes this binary a tracer if it was started as one. It is nil
+// where no tracer is written for the machine.
+var traceClock func() (code int, asked bool)
+
 func testMain(m *testing.M) int {
+	if traceClock != nil {
+		if code, asked := traceClock(); asked {
+			return code
+		}
+	}
 	flag.Parse()
 	if os.Getenv(insideVar) != "" {
-		binary = os.Getenv("HORDE_BINARY")
+		horde = os.Getenv("HORDE_BINARY")
 		return m.Run()
 	}
 	dir, err := os.MkdirTemp("", "horde-e2e-")
@@ -36,7 +45,7 @@ func testMain(m *testing.M) int {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return fail(err)
 	}
-	binary = filepath.Join(dir, "horde")
+	horde = filepath.Join(dir, "horde")
 	if err := provideBinary(); err != nil {
 		return fail(err)
 	}
@@ -54,9 +63,9 @@ func fail(err error) int {
 
 func provideBinary() error {
 	if given := os.Getenv("HORDE_BINARY"); given != "" {
-		return copyFile(given, binary)
+		return copyFile(given, horde)
 	}
-	out, err := exec.Command("go", "build", "-o", binary, "horde").CombinedOutput()
+	out, err := exec.Command("go", "build", "-o", horde, "horde").CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}
@@ -80,7 +89,7 @@ func copyFile(from, to string) error {
 	return dst.Close()
 }
 
-// leftProcesses returns the processes that still run the binary, after giving
+// leftProcesses returns the processes that still run it, after giving
 // them a moment to go.
 func leftProcesses() []int {
 	var left []int
@@ -88,7 +97,7 @@ func leftProcesses() []int {
 		left = nil
 		for _, p := range processes() {
 			exe, _ := os.Readlink(fmt.Sprintf("/proc/%d/exe", p.pid))
-			if strings.TrimSuffix(exe, " (deleted)") == binary {
+			if strings.TrimSuffix(exe, " (deleted)") == horde {
 				left = append(left, p.pid)
 			}
 		}

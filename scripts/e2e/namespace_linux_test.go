@@ -28,7 +28,7 @@ func inNamespaces(t *testing.T, flags ...string) bool {
 	require.NoError(t, err)
 	line := append(flags, self, "-test.run=^"+t.Name()+"$", "-test.v")
 	cmd := exec.CommandContext(t.Context(), unshare, line...)
-	cmd.Env = append(os.Environ(), "HORDE_BINARY="+binary, insideVar+"=1")
+	cmd.Env = append(os.Environ(), "HORDE_BINARY="+horde, insideVar+"=1")
 	out, err := cmd.CombinedOutput()
 	t.Logf("inside:\n%s", out)
 	if strings.Contains(string(out), "--- SKIP: "+t.Name()) {

@@ -227,7 +227,7 @@ func TestReportThatCannotBeWritten(t *testing.T) {
 func TestClassicPrintsOnlyItsTwoLines(t *testing.T) {
 	t.Parallel()
 	link := filepath.Join(t.TempDir(), "webbench")
-	require.NoError(t, os.Symlink(binary, link))
+	require.NoError(t, os.Symlink(horde, link))
 	for _, c := range []struct {
 		name   string
 		launch launch

@@ -16,8 +16,6 @@ import (
 // Names: resolved once a run, with all their addresses tried. These tests have
 // a network and name files of their own.
 
-const nsswitch = "hosts: files dns\n"
-
 // nameServer answers on port 53 of the namespace: NXDOMAIN, or 127.0.0.1 for
 // the names it knows, or nothing at all. It returns the count of its queries.
 func nameServer(t *testing.T, mute bool, names ...string) *atomic.Int64 {

@@ -71,7 +71,7 @@ func (l launch) start(t *testing.T, args ...string) *process {
 	t.Helper()
 	program := l.program
 	if program == "" {
-		program = binary
+		program = horde
 	}
 	line := append(append(slices.Clone(l.wrap), program), args...)
 	p := &process{t: t, args: args, done: make(chan struct{})}

@@ -38,7 +38,7 @@ func take(t *testing.T, r io.Reader, want string) {
 	assert.Equal(t, want, string(got))
 }
 
-func TestServerAnswersExactlyItsBudget(t *testing.T) {
+func TestScriptedServerAnswersExactlyItsBudget(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 3, keepOpen(ok5))
 	nc := dial(t, s)
@@ -61,7 +61,7 @@ func TestServerAnswersExactlyItsBudget(t *testing.T) {
 	assert.False(t, seen[3].answered)
 }
 
-func TestServerSendsPiecesApart(t *testing.T) {
+func TestScriptedServerSendsPiecesApart(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 1, keepOpen("one", "two"))
 	nc := dial(t, s)
@@ -72,7 +72,7 @@ func TestServerSendsPiecesApart(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(begin), pieceGap)
 }
 
-func TestServerEndsConnectionsAsScripted(t *testing.T) {
+func TestScriptedServerEndsConnectionsAsScripted(t *testing.T) {
 	t.Parallel()
 	s := serve(t, unlimited, func(c *conn) {
 		if c.request() && c.nthInAll() == 0 {
@@ -101,7 +101,7 @@ func TestServerEndsConnectionsAsScripted(t *testing.T) {
 	assert.Eventually(t, func() bool { return s.noted("closed") == 1 }, 5*time.Second, time.Millisecond)
 }
 
-func TestServerWatchesTheClient(t *testing.T) {
+func TestScriptedServerWatchesTheClient(t *testing.T) {
 	t.Parallel()
 	saw := make(chan string, 2)
 	s := serve(t, unlimited, func(c *conn) {
@@ -122,7 +122,7 @@ func TestServerWatchesTheClient(t *testing.T) {
 	assert.Equal(t, 1, s.seen()[1].nth, "nothing is lost by watching")
 }
 
-func TestServerRefusesAndListensAgain(t *testing.T) {
+func TestScriptedServerRefusesAndListensAgain(t *testing.T) {
 	t.Parallel()
 	s := serve(t, unlimited, keepOpen(ok5))
 	s.refuse()
@@ -134,7 +134,7 @@ func TestServerRefusesAndListensAgain(t *testing.T) {
 	take(t, bufio.NewReader(nc), ok5)
 }
 
-func TestServerReadsAnnouncedBodies(t *testing.T) {
+func TestScriptedServerReadsAnnouncedBodies(t *testing.T) {
 	t.Parallel()
 	s := serve(t, unlimited, keepOpen(ok5))
 	nc := dial(t, s)
@@ -148,7 +148,7 @@ func TestServerReadsAnnouncedBodies(t *testing.T) {
 	assert.Zero(t, seen[1].body)
 }
 
-func TestFullBacklogTakesNoConnection(t *testing.T) {
+func TestScriptedBacklogTakesNoConnection(t *testing.T) {
 	t.Parallel()
 	_, err := net.DialTimeout("tcp", fullBacklog(t), 300*time.Millisecond)
 	assert.ErrorContains(t, err, "timeout")
