@@ -11,10 +11,10 @@ import (
 // Target is where a URL points: what to connect to and what to ask for.
 // The bytes of Path are those the user typed.
 type Target struct {
-	URL  string
-	Host string // name or literal, lower case, without brackets and port
-	Port uint16
-	Path string // origin-form, with the query
+	Authority string // host and port as typed
+	Host      string // name or literal, lower case, without brackets and port
+	Port      uint16
+	Path      string // origin-form, with the query
 }
 
 // ParseTarget reads an http URL (RFC 3986, RFC 9110 section 4.2.1). Without a
@@ -27,7 +27,7 @@ func ParseTarget(text string) (Target, error) {
 	if i := strings.IndexFunc(text, unsendable); i >= 0 {
 		return Target{}, fmt.Errorf("URL %q holds a space or control character at byte %d", shorten(text), i)
 	}
-	t := Target{URL: text, Port: 80}
+	t := Target{Port: 80}
 	rest, err := trimScheme(text)
 	if err != nil {
 		return Target{}, err
@@ -40,7 +40,7 @@ func ParseTarget(text string) (Target, error) {
 	if path[0] == '?' {
 		path = "/" + path
 	}
-	t.Path = path
+	t.Authority, t.Path = authority, path
 	if strings.Contains(authority, "@") {
 		return Target{}, fmt.Errorf("URL %q holds a user name, which is sent with --auth", shorten(text))
 	}

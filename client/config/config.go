@@ -1,0 +1,375 @@
+// Package config turns what a person typed into a plan, in the parent, once.
+// Everything that can be wrong with a command line is found here, before a
+// connection is opened or a file touched.
+package config
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"math"
+	"os"
+	"strings"
+	"time"
+
+	"horde/client"
+	"horde/client/http1"
+	"horde/client/resolve"
+	"horde/stats"
+)
+
+// Values are the options as typed, by canonical name; cli.Context is one.
+type Values interface {
+	String(name string) string
+	StringSlice(name string) []string
+	Bool(name string) bool
+	IsSet(name string) bool
+}
+
+// PerClient and Auto are the words for Run.Workers.
+const (
+	PerClient = "per-client"
+	Auto      = "auto"
+)
+
+// Run is a run as asked for, checked.
+type Run struct {
+	Plan   client.Plan // without its address
+	Facts  stats.PlanFacts
+	Limits stats.Thresholds
+
+	Host   string // to resolve: of the target, or of the proxy
+	Port   uint16
+	Family resolve.Family
+
+	Workers  int    // processes asked for
+	Pin      string // "auto", "none" or a list
+	Classic  bool
+	Output   string // result file, "" = none
+	JSON     bool
+	Progress string // "auto", "plain" or "none"
+}
+
+const (
+	mostClients = 10_000_000
+	mostCount   = math.MaxInt64
+)
+
+// Read checks the options of a run against url. cpus is how many CPUs this
+// process may use; userAgent names the program.
+func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
+	b := &builder{values: v}
+	r := &Run{Pin: v.String("pin"), Classic: v.Bool("classic"), Output: v.String("output"), JSON: v.Bool("json")}
+	target, err := client.ParseTarget(url)
+	if err != nil {
+		return nil, &Usage{Text: err.Error(), Hint: hintURL(url)}
+	}
+	r.Host, r.Port, r.Facts.URL = target.Host, target.Port, url
+	b.conflicts()
+	b.load(r)
+	b.workers(r, cpus)
+	b.limits(r)
+	b.shown(r)
+	request := b.request(r, target, userAgent)
+	if b.err != nil {
+		return nil, b.err
+	}
+	return r, b.encode(r, request)
+}
+
+func hintURL(url string) string {
+	if url == "" || strings.HasPrefix(url, "-") {
+		return "give the URL to test, such as http://127.0.0.1:8080/"
+	}
+	return ""
+}
+
+// builder keeps the first mistake.
+type builder struct {
+	values Values
+	err    error
+}
+
+func (b *builder) wrong(option, hint, format string, args ...any) {
+	if b.err == nil {
+		b.err = &Usage{Option: option, Text: fmt.Sprintf(format, args...), Hint: hint}
+	}
+}
+
+// value reads one option by parse, or returns fallback if it was not given.
+func value[T any](b *builder, option string, fallback T, parse func(string) (T, error)) T {
+	if !b.values.IsSet(option) {
+		return fallback
+	}
+	s := b.values.String(option)
+	v, err := parse(s)
+	if err != nil {
+		b.wrong(option, "", "%q %v", s, err)
+	}
+	return v
+}
+
+func upTo(most uint64) func(string) (uint64, error) {
+	return func(s string) (uint64, error) { return parseCount(s, most) }
+}
+
+// exclusive groups of options: at most one of each may be given.
+var exclusive = [...][]string{
+	{"http09", "http10", "http11"},
+	{"get", "head", "options", "trace", "method"},
+	{"data", "body-file"},
+	{"4", "6"},
+	{"force", "keepalive"},
+	{"http09", "keepalive"},
+	{"classic", "json"},
+}
+
+// unclassic options are those webbench does not have and that change what is
+// sent or how it is judged.
+var unclassic = [...]string{
+	"keepalive", "requests", "method", "header", "data", "body-file", "content-type", "auth", "cookie",
+	"user-agent", "expect", "timeout", "connect-timeout",
+}
+
+func (b *builder) conflicts() {
+	for _, group := range exclusive {
+		first := ""
+		for _, option := range group {
+			switch {
+			case !b.values.IsSet(option):
+			case first == "":
+				first = option
+			default:
+				b.wrong(option, "leave one of them out", "goes not together with --%s", first)
+			}
+		}
+	}
+	if !b.values.Bool("classic") {
+		return
+	}
+	for _, option := range unclassic {
+		if b.values.IsSet(option) {
+			b.wrong(option, "leave out --classic", "webbench has no such option, so --classic excludes it")
+		}
+	}
+}
+
+// load reads how much load, for how long, and the limits of one request.
+func (b *builder) load(r *Run) {
+	p := &r.Plan
+	p.Clients = int(value(b, "clients", 1, upTo(mostClients)))
+	p.Requests = value(b, "requests", 0, upTo(mostCount))
+	p.Limited = p.Requests > 0
+	fallback := 30 * time.Second
+	if p.Limited {
+		fallback = 0
+	}
+	p.Duration = value(b, "time", fallback, parseTime)
+	p.Timeout = value(b, "timeout", 10*time.Second, parseTime)
+	p.ConnectTimeout = value(b, "connect-timeout", 3*time.Second, parseTime)
+	if r.Classic { // webbench has no limit but the kernel's
+		p.Timeout, p.ConnectTimeout = longestTime, longestTime
+	}
+	if p.Limited && uint64(p.Clients) > p.Requests {
+		p.Clients = int(p.Requests)
+	}
+	everyGood := func() client.StatusSet {
+		var set client.StatusSet
+		set.Add(200, 399)
+		return set
+	}
+	p.Expect = value(b, "expect", everyGood(), parseStatuses)
+	p.Reuse, p.Force, p.Classic = b.values.Bool("keepalive"), b.values.Bool("force"), r.Classic
+}
+
+func (b *builder) workers(r *Run, cpus int) {
+	word := b.values.String("workers")
+	r.Facts.Workers = word
+	switch word {
+	case PerClient:
+		r.Workers = r.Plan.Clients
+		return
+	case Auto:
+		r.Workers = min(cpus, r.Plan.Clients)
+		return
+	}
+	n, err := parseCount(word, mostClients)
+	if err != nil {
+		b.wrong("workers", "", "%q is neither %s nor %s nor a number of processes", word, PerClient, Auto)
+	}
+	r.Workers = min(int(n), r.Plan.Clients)
+}
+
+func (b *builder) limits(r *Run) {
+	if b.values.IsSet("max-failed") {
+		share := value(b, "max-failed", 0, parseShare)
+		r.Limits.MaxFailed = &share
+	}
+	if b.values.IsSet("max-p99") {
+		p99 := value(b, "max-p99", 0, parseTime)
+		r.Limits.MaxP99 = &p99
+	}
+	if b.values.IsSet("min-rate") {
+		rate := value(b, "min-rate", 0, parseRate)
+		r.Limits.MinRate = &rate
+	}
+}
+
+func (b *builder) shown(r *Run) {
+	r.Progress = b.values.String("progress")
+	switch r.Progress {
+	case "auto", "plain", "none":
+	default:
+		b.wrong("progress", "", "%q is none of auto, plain, none", r.Progress)
+	}
+	if b.values.Bool("quiet") {
+		r.Progress = "none"
+	}
+	switch {
+	case b.values.Bool("4"):
+		r.Family = resolve.IPv4
+	case b.values.Bool("6"):
+		r.Family = resolve.IPv6
+	}
+}
+
+// request gathers what one request consists of.
+func (b *builder) request(r *Run, target client.Target, userAgent string) http1.Request {
+	q := http1.Request{
+		Method: b.method(), Target: target.Path, Host: target.HostHeader(), Version: b.version(r.Classic),
+		KeepAlive: b.values.Bool("keepalive"), Reload: b.values.Bool("reload"),
+		ContentType: b.values.String("content-type"), Cookie: b.values.String("cookie"),
+		UserAgent: userAgent, Auth: b.values.String("auth"),
+	}
+	if b.values.IsSet("user-agent") {
+		q.UserAgent = b.values.String("user-agent")
+	}
+	if b.values.IsSet("auth") && !strings.Contains(q.Auth, ":") {
+		b.wrong("auth", "give USER:PASSWORD", "there is no colon in it")
+	}
+	for _, text := range b.values.StringSlice("header") {
+		h, err := http1.ParseHeader(text)
+		if err != nil {
+			b.wrong("header", "", "%v", err)
+		}
+		q.Headers = append(q.Headers, h)
+	}
+	b.body(&q)
+	b.proxy(r, &q, target)
+	return q
+}
+
+func (b *builder) method() string {
+	for option, method := range map[string]string{"get": "GET", "head": "HEAD", "options": "OPTIONS", "trace": "TRACE"} {
+		if b.values.Bool(option) {
+			return method
+		}
+	}
+	switch {
+	case b.values.IsSet("method"):
+		return b.values.String("method")
+	case b.values.IsSet("data"), b.values.IsSet("body-file"):
+		return "POST"
+	}
+	return "GET"
+}
+
+func (b *builder) version(classic bool) http1.Version {
+	switch {
+	case b.values.Bool("http09"):
+		return http1.HTTP09
+	case b.values.Bool("http10"):
+		return http1.HTTP10
+	case classic && !b.values.Bool("http11"): // webbench's default
+		return http1.HTTP10
+	}
+	return http1.HTTP11
+}
+
+// mostBody bounds a request body: each worker holds it.
+const mostBody = 256 << 20
+
+func (b *builder) body(q *http1.Request) {
+	switch {
+	case b.values.IsSet("data"):
+		q.Body, q.HasBody = []byte(b.values.String("data")), true
+	case b.values.IsSet("body-file"):
+		name := b.values.String("body-file")
+		info, err := os.Stat(name)
+		if err == nil && info.Size() > mostBody {
+			err = fmt.Errorf("%s is larger than %d MiB", name, mostBody>>20)
+		}
+		if err == nil {
+			q.Body, err = os.ReadFile(name)
+		}
+		if err != nil {
+			b.wrong("body-file", "", "%v", err)
+		}
+		q.HasBody = true
+	}
+}
+
+func (b *builder) proxy(r *Run, q *http1.Request, target client.Target) {
+	if !b.values.IsSet("proxy") {
+		return
+	}
+	text := b.values.String("proxy")
+	host, port, err := client.ParseProxy(text)
+	if err != nil {
+		b.wrong("proxy", "give HOST:PORT", "%q: %v", text, err)
+		return
+	}
+	r.Host, r.Port = host, port
+	q.Target = "http://" + target.Authority + target.Path
+}
+
+// encode turns the request into bytes, and what is to be known of it into facts.
+func (b *builder) encode(r *Run, q http1.Request) error {
+	bytes, err := q.Bytes()
+	version := q.Version
+	if r.Classic {
+		bytes, version, err = http1.Classic(q, b.values.IsSet("proxy"))
+	}
+	if err != nil {
+		return &Usage{Text: err.Error()}
+	}
+	p := &r.Plan
+	p.Request = bytes
+	p.Answer = http1.AnswerTo(q.Method, version)
+	p.Reuse = q.KeepAlive && q.Reuse()
+	p.Resend = http1.Idempotent(q.Method)
+	if r.Classic { // an answer is whatever comes until the end of the stream
+		p.Answer = http1.AnswerTo(q.Method, http1.HTTP09)
+		p.HalfSend = version == http1.HTTP09
+	}
+	sum := sha256.Sum256(bytes)
+	f := &r.Facts
+	f.Method, f.HTTP = q.Method, strings.TrimPrefix(version.String(), "HTTP/")
+	f.Clients, f.KeepAlive, f.Force = p.Clients, p.Reuse, p.Force
+	f.Duration, f.Requests, f.Timeout, f.ConnectTimeout = p.Duration, p.Requests, p.Timeout, p.ConnectTimeout
+	f.RequestSHA256, f.Request = hex.EncodeToString(sum[:]), bytes
+	return nil
+}
+
+// secrets are the options and header names whose values do not go into a result.
+var secrets = map[string]bool{
+	"--auth": true, "--cookie": true,
+	"authorization": true, "proxy-authorization": true, "cookie": true,
+}
+
+// Redact strikes credentials out of a command line ordered by Permute.
+func Redact(args []string) []string {
+	out := make([]string, len(args))
+	for i, arg := range args {
+		option, val, _ := strings.Cut(arg, "=")
+		header, _, isHeader := strings.Cut(val, ":")
+		switch {
+		case secrets[option]:
+			arg = option + "=***"
+		case option == "--header" && isHeader && secrets[strings.ToLower(header)]:
+			arg = option + "=" + header + ": ***"
+		}
+		out[i] = arg
+	}
+	return out
+}

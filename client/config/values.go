@@ -1,0 +1,99 @@
+package config
+
+import (
+	"errors"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"horde/client"
+)
+
+// Usage is a mistake on the command line: a sentence that names what was
+// typed, and a hint where a fix is known.
+type Usage struct {
+	Option string // canonical name of the option it is about, "" if none
+	Text   string
+	Hint   string
+}
+
+// Error returns the sentence, with the option by its canonical name.
+func (u *Usage) Error() string {
+	if u.Option == "" {
+		return u.Text
+	}
+	return "--" + u.Option + ": " + u.Text
+}
+
+// longestTime bounds every duration, so that sums of them cannot overflow.
+const longestTime = 10 * 365 * 24 * time.Hour
+
+// parseTime reads seconds ("60", "0.5") or a duration ("90s", "1h30m"), above 0.
+func parseTime(s string) (time.Duration, error) {
+	d, err := time.ParseDuration(s)
+	if seconds, e := strconv.ParseFloat(s, 64); e == nil {
+		if math.IsNaN(seconds) || seconds > longestTime.Seconds() {
+			return 0, errors.New("is longer than ten years")
+		}
+		d, err = time.Duration(math.Round(seconds*1e9)), nil
+	}
+	switch {
+	case err != nil:
+		return 0, errors.New("is neither seconds (60, 0.5) nor a duration (90s, 5m, 12h)")
+	case d <= 0:
+		return 0, errors.New("must be above 0")
+	case d > longestTime:
+		return 0, errors.New("is longer than ten years")
+	}
+	return d, nil
+}
+
+// parseCount reads a whole number from 1 to most.
+func parseCount(s string, most uint64) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	switch {
+	case errors.Is(err, strconv.ErrRange) || err == nil && n > most:
+		return 0, errors.New("is above " + strconv.FormatUint(most, 10))
+	case err != nil || n == 0:
+		return 0, errors.New("must be a whole number above 0")
+	}
+	return n, nil
+}
+
+// parseShare reads a percentage from 0 to 100, with or without its sign, as a share.
+func parseShare(s string) (float64, error) {
+	p, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
+	if err != nil || !(p >= 0 && p <= 100) {
+		return 0, errors.New("must be a percentage from 0 to 100")
+	}
+	return p / 100, nil
+}
+
+// parseRate reads a number of requests per second above 0.
+func parseRate(s string) (float64, error) {
+	r, err := strconv.ParseFloat(s, 64)
+	if err != nil || !(r > 0 && r <= 1e9) {
+		return 0, errors.New("must be a number of requests per second above 0")
+	}
+	return r, nil
+}
+
+// parseStatuses reads a list such as "200-299,304".
+func parseStatuses(s string) (client.StatusSet, error) {
+	var set client.StatusSet
+	wrong := errors.New("must be a list of statuses from 100 to 999 such as 200-299,304")
+	for part := range strings.SplitSeq(s, ",") {
+		from, to, isRange := strings.Cut(strings.TrimSpace(part), "-")
+		lo, err := strconv.Atoi(from)
+		hi := lo
+		if err == nil && isRange {
+			hi, err = strconv.Atoi(to)
+		}
+		if err != nil || lo < 100 || hi > 999 || hi < lo {
+			return set, wrong
+		}
+		set.Add(lo, hi)
+	}
+	return set, nil
+}

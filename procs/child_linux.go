@@ -1,0 +1,257 @@
+package procs
+
+import (
+	"fmt"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"horde/procs/wire"
+)
+
+// child is the parent's handle on one worker.
+type child struct {
+	id, clients int
+	cpu         int // the one CPU it is bound to, -1 = not bound
+	pid         int // 0 = not started
+	control     int // our end of its control pipe, -1 = closed
+	report      int // our end of its report pipe, -1 = closed
+	state       state
+	out         []byte // of the plan, what the control pipe had no room for yet
+	in          []byte // read and not decoded
+	greeted     bool   // it has sent the magic line
+
+	begun, succeeded, failed uint64 // as reported
+	final                    wire.Final
+	problem                  string // why it was given up, "" if its end speaks for itself
+	exit                     string
+}
+
+// state is how far a worker has come, as its parent knows.
+type state uint8
+
+const (
+	starting state = iota // started or not; it has not said that it is ready
+	prepared
+	finished // its final record is in
+	lost     // it ended, or was given up, without one
+)
+
+// starter starts the workers of one CPU from a thread of its own, which they
+// inherit its attributes from: affinity, timer slack, and a signal mask that
+// keeps Ctrl-C and friends from them, because stopping is the parent's to say.
+// The thread lives until the workers are gone: Pdeathsig is tied to the thread
+// that started a process, not to its parent process (prctl(2)).
+type starter struct {
+	path     string
+	env      []string
+	null     int // /dev/null
+	children []*child
+	plan     func(*child) []byte
+	cancel   func() bool
+}
+
+// startAll starts the children, those of one CPU one after another, and
+// returns the first error of each starter. The threads stay until release is
+// called.
+func startAll(children []*child, plan func(*child) []byte, cancel func() bool) (errs []error, release func()) {
+	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return []error{os.NewSyscallError("open "+os.DevNull, err)}, func() {}
+	}
+	defer unix.Close(null)
+	byCPU := map[int][]*child{}
+	for _, c := range children {
+		byCPU[c.cpu] = append(byCPU[c.cpu], c)
+	}
+	var started, released sync.WaitGroup
+	hold := make(chan struct{})
+	failures := make(chan error, len(byCPU))
+	for _, group := range byCPU {
+		s := starter{path: workerPath(), env: workerEnv(), null: null, children: group, plan: plan, cancel: cancel}
+		started.Add(1)
+		released.Add(1)
+		go func() {
+			defer released.Done()
+			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+			if err := s.start(); err != nil {
+				failures <- err
+			}
+			started.Done()
+			<-hold
+		}()
+	}
+	started.Wait()
+	close(failures)
+	for err := range failures {
+		errs = append(errs, err)
+	}
+	return errs, func() {
+		close(hold)
+		released.Wait()
+	}
+}
+
+// workerEnv is all that a worker's runtime needs to be told: one processor, no
+// collections (it allocates nothing in the steady state) and no signals to
+// preempt a thread that has nobody to make room for.
+func workerEnv() []string {
+	return []string{"GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1"}
+}
+
+func (s *starter) start() error {
+	if cpu := s.children[0].cpu; cpu >= 0 {
+		if err := bindThread(cpu); err != nil {
+			for _, c := range s.children {
+				c.cpu = -1
+			}
+		}
+	}
+	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(monitorSlack), 0, 0, 0)
+	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &stopSignals, nil); err != nil {
+		return os.NewSyscallError("pthread_sigmask", err)
+	}
+	for _, c := range s.children {
+		if s.cancel() {
+			return nil
+		}
+		if err := s.startOne(c); err != nil {
+			return fmt.Errorf("start worker %d: %w", c.id, err)
+		}
+	}
+	return nil
+}
+
+// stopSignals are SIGHUP, SIGINT and SIGTERM.
+var stopSignals = unix.Sigset_t{Val: [16]uint64{1<<(unix.SIGHUP-1) | 1<<(unix.SIGINT-1) | 1<<(unix.SIGTERM-1)}}
+
+// startOne starts a worker and hands it its plan, or as much of it as its pipe
+// takes at once.
+func (s *starter) startOne(c *child) (err error) {
+	var control, report [2]int
+	if err := unix.Pipe2(control[:], unix.O_CLOEXEC); err != nil {
+		return os.NewSyscallError("pipe2", err)
+	}
+	defer unix.Close(control[0])
+	if err := unix.Pipe2(report[:], unix.O_CLOEXEC); err != nil {
+		_ = unix.Close(control[1])
+		return os.NewSyscallError("pipe2", err)
+	}
+	defer unix.Close(report[1])
+	c.control, c.report = control[1], report[0]
+	defer func() {
+		if err != nil {
+			c.closeControl()
+			c.closeReport()
+		}
+	}()
+	for _, fd := range [...]int{c.control, c.report} {
+		if err := unix.SetNonblock(fd, true); err != nil {
+			return os.NewSyscallError("fcntl", err)
+		}
+	}
+	null := uintptr(s.null)
+	pid, err := syscall.ForkExec(s.path, workerArgs(c.id), &syscall.ProcAttr{
+		Env:   s.env,
+		Files: []uintptr{null, null, 2, uintptr(control[0]), uintptr(report[1])},
+		Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
+	})
+	if err != nil {
+		return err
+	}
+	c.pid = pid
+	c.out = s.plan(c)
+	c.push()
+	return nil
+}
+
+// push writes what it can of out. A worker that has died shows on its report
+// pipe, so a failed write is not judged here.
+func (c *child) push() {
+	for len(c.out) > 0 && c.control >= 0 {
+		n, err := unix.Write(c.control, c.out)
+		switch {
+		case err == unix.EINTR:
+		case err == unix.EAGAIN:
+			return
+		case err != nil:
+			c.out = nil
+		default:
+			c.out = c.out[n:]
+		}
+	}
+}
+
+// send puts a frame behind what the control pipe still owes.
+func (c *child) send(frame []byte) {
+	c.out = append(c.out, frame...)
+	c.push()
+}
+
+// pull reads what the worker has sent; ended says that it sent its last.
+func (c *child) pull(buf []byte) (ended bool) {
+	for {
+		n, err := unix.Read(c.report, buf)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err == unix.EAGAIN:
+			return false
+		case err != nil || n == 0:
+			return true
+		}
+		c.in = append(c.in, buf[:n]...)
+		if n < len(buf) {
+			return false
+		}
+	}
+}
+
+// closeControl tells the worker to stop.
+func (c *child) closeControl() {
+	if c.control >= 0 {
+		_ = unix.Close(c.control)
+		c.control = -1
+	}
+}
+
+func (c *child) closeReport() {
+	if c.report >= 0 {
+		_ = unix.Close(c.report)
+		c.report = -1
+	}
+}
+
+func (c *child) kill() { _ = unix.Kill(c.pid, unix.SIGKILL) }
+
+// reap waits for the end of the process and notes how it ended.
+func (c *child) reap() {
+	var status unix.WaitStatus
+	for {
+		_, err := unix.Wait4(c.pid, &status, 0, nil)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil {
+			c.exit = "unknown"
+			return
+		}
+		break
+	}
+	if status.Signaled() {
+		c.exit = "signal: " + status.Signal().String()
+		return
+	}
+	c.exit = fmt.Sprintf("exit %d", status.ExitStatus())
+}
+
+// monotonicTime is the clock of release times.
+func monotonicTime() time.Duration {
+	var ts unix.Timespec
+	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
+	return time.Duration(ts.Nano())
+}

@@ -1,0 +1,448 @@
+package procs
+
+import (
+	"fmt"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/sys/unix"
+
+	"horde/procs/wire"
+	"horde/stats"
+)
+
+// run is one run under way, in the parent. One goroutine owns it: it waits on
+// all report pipes at once, and every way a run can end is a branch of its loop.
+type run struct {
+	options  Options
+	children []*child
+	poll     int // epoll: report pipes by worker number, and signal
+	signal   int // eventfd: a signal has come
+	signals  atomic.Int32
+	first    atomic.Pointer[os.Signal]
+	done     chan struct{}
+	buf      []byte
+	events   []unix.EpollEvent
+
+	alive     int // workers that are watched
+	waiting   int // of them, those that are not ready
+	finals    int // final records that are in
+	lastSign  time.Time
+	released  time.Duration // on the monotonic clock; 0 = not yet
+	startedAt time.Time
+	stopping  bool // told to stop before their time
+	ending    bool // seen to be over
+	killed    bool
+
+	tally      stats.Tally
+	interval   stats.Tally // of the frame at hand
+	unfinished stats.Unfinished
+	lost       uint64
+	series     stats.Series
+	measured   time.Duration
+	reasons    []string
+	progress   progress
+}
+
+const signalSlot = -1
+
+func (r *run) open() error {
+	poll, err := unix.EpollCreate1(unix.EPOLL_CLOEXEC)
+	if err != nil {
+		return os.NewSyscallError("epoll_create1", err)
+	}
+	signal, err := unix.Eventfd(0, unix.EFD_CLOEXEC|unix.EFD_NONBLOCK)
+	if err != nil {
+		_ = unix.Close(poll)
+		return os.NewSyscallError("eventfd", err)
+	}
+	r.poll, r.signal = poll, signal
+	r.buf = make([]byte, 64<<10)
+	r.events = make([]unix.EpollEvent, 256)
+	r.done = make(chan struct{})
+	r.watch(signal, signalSlot)
+	go r.listen()
+	return nil
+}
+
+func (r *run) close() {
+	close(r.done)
+	_ = unix.Close(r.poll)
+	_ = unix.Close(r.signal)
+}
+
+// listen turns signals into events of the loop.
+func (r *run) listen() {
+	for {
+		select {
+		case s := <-r.options.Signals:
+			r.first.CompareAndSwap(nil, &s)
+			r.signals.Add(1)
+			_, _ = unix.Write(r.signal, []byte{1, 0, 0, 0, 0, 0, 0, 0})
+		case <-r.done:
+			return
+		}
+	}
+}
+
+func (r *run) interrupted() bool { return r.signals.Load() > 0 }
+
+func (r *run) reason(format string, args ...any) {
+	r.reasons = append(r.reasons, fmt.Sprintf(format, args...))
+}
+
+func (r *run) watch(fd, slot int) {
+	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(slot)}
+	if err := unix.EpollCtl(r.poll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
+		panic(fmt.Sprintf("procs: internal error: epoll_ctl: %v", err))
+	}
+}
+
+func (r *run) planFor(c *child) []byte {
+	plan := r.options.Plan
+	plan.Clients = c.clients
+	plan.Requests = share(plan.Requests, len(r.children), c.id)
+	return wire.AppendPlan(nil, &plan)
+}
+
+func (r *run) watchAll() {
+	for _, c := range r.children {
+		if c.pid != 0 {
+			r.alive++
+			r.waiting++
+			r.watch(c.report, c.id)
+		}
+	}
+}
+
+// prepare waits until every worker is ready, or the rest has been silent for
+// too long and is given up.
+func (r *run) prepare() {
+	r.lastSign = time.Now()
+	for r.waiting > 0 && !r.interrupted() {
+		left := readyLimit - time.Since(r.lastSign)
+		if left <= 0 {
+			break
+		}
+		r.wait(left)
+	}
+	for _, c := range r.children {
+		switch {
+		case c.pid == 0 || c.report < 0:
+		case r.interrupted():
+			c.kill()
+		case c.state == starting:
+			r.giveUp(c, fmt.Sprintf("was not ready within %v", readyLimit))
+		}
+	}
+	for r.waiting > 0 || r.interrupted() && r.alive > 0 { // those killed now
+		r.wait(readyLimit)
+	}
+}
+
+// release tells all workers the moment to begin.
+func (r *run) release() {
+	lead := leadTime(r.alive)
+	r.released = monotonicTime() + lead
+	r.startedAt = time.Now().Add(lead)
+	frame := wire.AppendGo(nil, int64(r.released))
+	for _, c := range r.children {
+		if c.state == prepared {
+			c.send(frame)
+		}
+	}
+	if r.interrupted() {
+		r.stop()
+	}
+}
+
+// elapsed is the time since the release.
+func (r *run) elapsed() time.Duration { return monotonicTime() - r.released }
+
+// collect reads reports until the last worker is gone.
+func (r *run) collect() {
+	for r.alive > 0 {
+		r.wait(r.patience())
+		r.showProgress()
+		switch {
+		case r.signals.Load() > 1:
+			r.killAll("killed by a second signal")
+		case r.interrupted():
+			r.stop()
+		case r.overdue():
+			r.killAll("did not report its end in time")
+		}
+	}
+}
+
+// over reports whether the workers should be sending their last.
+func (r *run) over() bool {
+	limit := r.options.Plan.Duration
+	return r.stopping || limit > 0 && r.elapsed() >= limit
+}
+
+// overdue reports whether the run is over and no worker has given a sign of
+// life for too long since.
+func (r *run) overdue() bool {
+	if !r.over() {
+		return false
+	}
+	if !r.ending {
+		r.ending, r.lastSign = true, time.Now()
+	}
+	return time.Since(r.lastSign) > finalLimit
+}
+
+// patience is how long the loop may wait for the next report.
+func (r *run) patience() time.Duration {
+	if r.over() {
+		return finalLimit / 4
+	}
+	limit := time.Second
+	if d := r.options.Plan.Duration; d > 0 {
+		limit = min(limit, d-r.elapsed())
+	}
+	return limit
+}
+
+// stop asks the workers to end now.
+func (r *run) stop() {
+	if r.stopping {
+		return
+	}
+	r.stopping = true
+	for _, c := range r.children {
+		c.closeControl()
+	}
+}
+
+func (r *run) killAll(why string) {
+	if r.killed {
+		return
+	}
+	r.killed = true
+	for _, c := range r.children {
+		if c.report >= 0 {
+			r.giveUp(c, why)
+		}
+	}
+}
+
+// giveUp kills a worker; its pipe's end then takes it off the books.
+func (r *run) giveUp(c *child, why string) {
+	if c.problem == "" && c.state != finished {
+		c.problem = fmt.Sprintf("worker %d %s", c.id, why)
+	}
+	c.kill()
+}
+
+// wait handles what comes within limit.
+func (r *run) wait(limit time.Duration) {
+	n, err := unix.EpollWait(r.poll, r.events, int(max(limit, 0)/time.Millisecond)+1)
+	if err != nil && err != unix.EINTR {
+		panic(fmt.Sprintf("procs: internal error: epoll_wait: %v", err))
+	}
+	for i := range max(n, 0) {
+		if slot := int(r.events[i].Fd); slot == signalSlot {
+			_, _ = unix.Read(r.signal, r.buf[:8])
+		} else {
+			r.handle(r.children[slot])
+		}
+	}
+}
+
+func (r *run) handle(c *child) {
+	c.push()
+	ended := c.pull(r.buf)
+	if err := r.decode(c); err != nil && c.problem == "" {
+		c.problem = fmt.Sprintf("worker %d sent garbage: %v", c.id, err)
+		c.kill()
+	}
+	if ended {
+		r.bury(c)
+	}
+}
+
+// bury takes a worker that has ended off the books.
+func (r *run) bury(c *child) {
+	c.closeControl()
+	c.closeReport()
+	c.reap()
+	r.alive--
+	r.lastSign = time.Now()
+	if c.state == starting {
+		r.waiting--
+	}
+	if c.state == finished {
+		return
+	}
+	if c.state == prepared && r.released > 0 && c.begun == 0 && r.elapsed() > 0 {
+		// Released, and dead before its first report: each of its clients has
+		// begun a request.
+		c.begun = uint64(c.clients)
+		r.tally.Begun += c.begun
+		r.series.Add(0, &stats.Tally{Begun: c.begun})
+	}
+	c.state = lost
+	under := c.begun - c.succeeded - c.failed
+	r.lost += under
+	if r.released > 0 {
+		r.series.Lose(int(max(r.elapsed(), 0)/time.Second), under)
+	}
+}
+
+// decode takes the whole frames of what a worker has sent.
+func (r *run) decode(c *child) error {
+	b := c.in
+	if !c.greeted {
+		if len(b) < len(wire.Magic) {
+			return nil
+		}
+		if string(b[:len(wire.Magic)]) != wire.Magic {
+			return wire.ErrMagic
+		}
+		c.greeted, b = true, b[len(wire.Magic):]
+	}
+	for {
+		kind, payload, rest, ok, err := wire.Next(b)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			break
+		}
+		if err := r.take(c, kind, payload); err != nil {
+			return err
+		}
+		b = rest
+	}
+	c.in = append(c.in[:0], b...)
+	return nil
+}
+
+// take acts on one frame.
+func (r *run) take(c *child, kind wire.Kind, payload []byte) error {
+	switch {
+	case kind == wire.KindError:
+		c.problem = fmt.Sprintf("worker %d: %s", c.id, payload)
+		return nil
+	case kind == wire.KindReady && c.state == starting:
+		c.state = prepared
+		r.waiting--
+		r.lastSign = time.Now()
+		return nil
+	case kind == wire.KindInterval && c.state == prepared:
+		return r.takeInterval(c, payload)
+	case kind == wire.KindFinal && c.state == prepared:
+		return r.takeFinal(c, payload)
+	}
+	return fmt.Errorf("frame of kind %d out of place", kind)
+}
+
+// longestRun bounds the number of a second that is believed: about 30 years.
+const longestRun = 1e9
+
+func (r *run) takeInterval(c *child, payload []byte) error {
+	r.interval.Reset()
+	second, err := wire.ReadInterval(payload, &r.interval)
+	if err != nil {
+		return err
+	}
+	if second > int(r.elapsed()/time.Second)+1 || second > longestRun {
+		return fmt.Errorf("second %d has not come", second)
+	}
+	c.begun += r.interval.Begun
+	c.succeeded += r.interval.Succeeded
+	c.failed += r.interval.Failed
+	if c.begun < c.succeeded+c.failed {
+		return fmt.Errorf("more requests ended than begun")
+	}
+	r.tally.Add(&r.interval)
+	r.series.Add(second, &r.interval)
+	return nil
+}
+
+func (r *run) takeFinal(c *child, payload []byte) error {
+	final, err := wire.ReadFinal(payload)
+	if err != nil {
+		return err
+	}
+	if under := c.begun - c.succeeded - c.failed; under != final.Unfinished.Sum() {
+		return fmt.Errorf("%d requests under way, %d of them accounted for", under, final.Unfinished.Sum())
+	}
+	c.state, c.final = finished, final
+	r.finals++
+	r.unfinished.Add(final.Unfinished)
+	r.measured = max(r.measured, final.End)
+	return nil
+}
+
+func (r *run) outcome() *Outcome {
+	out := &Outcome{
+		StartedAt: r.startedAt, Measured: r.measured, Tally: r.tally, Unfinished: r.unfinished,
+		Lost: r.lost, Reasons: r.reasons, Workers: r.workers(),
+	}
+	if out.Measured == 0 { // not one worker lived to say it
+		out.Measured = max(r.elapsed(), 0)
+		if d := r.options.Plan.Duration; d > 0 {
+			out.Measured = min(out.Measured, d)
+		}
+	}
+	out.Series = r.series.Seconds(out.Measured)
+	if s := r.first.Load(); s != nil {
+		out.Signal = *s
+	}
+	return out
+}
+
+func (r *run) workers() stats.Workers {
+	host, _ := os.Hostname()
+	w := stats.Workers{Asked: len(r.children)}
+	for _, c := range r.children {
+		if c.problem != "" {
+			r.reason("%s", c.problem)
+		}
+		if c.pid == 0 {
+			continue
+		}
+		w.Started++
+		if c.cpu >= 0 {
+			w.Pinned++
+		}
+		if c.state == lost {
+			w.Lost++
+		}
+		w.List = append(w.List, stats.Worker{
+			ID: c.id, Host: host, PID: c.pid, CPU: c.cpu, Clients: c.clients,
+			Succeeded: c.succeeded, Failed: c.failed,
+			CPUTime: c.final.CPUTime, RunDelay: c.final.RunDelay,
+			Exit: c.exit, Lost: c.state == lost,
+		})
+	}
+	return w
+}
+
+// progress remembers what the last snapshot showed.
+type progress struct {
+	at        time.Duration
+	succeeded uint64
+}
+
+// showProgress calls the caller about once a second, a little after the
+// workers' reports of that second.
+func (r *run) showProgress() {
+	now := r.elapsed()
+	if r.options.Progress == nil || now < r.progress.at+time.Second {
+		return
+	}
+	span := (now - r.progress.at).Seconds()
+	r.options.Progress(stats.Snapshot{
+		Elapsed:   now,
+		PerSecond: float64(r.tally.Succeeded-r.progress.succeeded) / span,
+		Succeeded: r.tally.Succeeded, Failed: r.tally.Failed,
+		Unfinished: r.tally.Begun - r.tally.Succeeded - r.tally.Failed - r.lost,
+		Alive:      r.alive, Workers: len(r.children),
+	})
+	r.progress = progress{now, r.tally.Succeeded}
+}

@@ -1,0 +1,413 @@
+// Package wire is what passes between the parent and its workers, in both
+// directions, writer beside reader.
+//
+// A worker first writes Magic, so that whatever a shell may print before it is
+// not taken for data and an unequal version is noticed. From then on either
+// side writes frames: a 4-byte little-endian length of what follows, one byte
+// of kind, the payload.
+//
+//	parent                          worker
+//	  ── Plan ──────────────────▶           what to do
+//	  ◀───────────────── Ready ──           prepared, nothing sent to the target
+//	  ── Go (release) ──────────▶           begin at this moment
+//	  ◀────────────── Interval ──           once a second, if anything happened
+//	  ── hang-up ───────────────▶           stop now
+//	  ◀───────────────── Final ──           the last of it; without one the worker is lost
+//	  ◀───────────────── Error ──           instead of any of these
+//
+// Integers are unsigned varints, zigzag where they may be negative. Everything
+// read is checked: a frame that does not decode to the end is an error, and so
+// is a count that contradicts another.
+package wire
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/netip"
+	"time"
+
+	"horde/client"
+	"horde/client/http1"
+	"horde/stats"
+)
+
+// Magic opens a worker's stream; the digit is the version of the format.
+const Magic = "horde-wire 1\n"
+
+// MaxFrame bounds what a reader believes: a plan holds a request body.
+const MaxFrame = 1 << 30
+
+// Kind is the kind of a frame.
+type Kind byte
+
+const (
+	KindPlan Kind = iota + 1
+	KindReady
+	KindGo
+	KindInterval
+	KindFinal
+	KindError
+)
+
+const headerSize = 5
+
+// ErrMagic says that a stream does not begin as a worker's does.
+var ErrMagic = errors.New("not a worker of this version")
+
+// Begin starts a frame of kind at the end of b; End sets its length once the
+// payload is there. Both sides build frames in a buffer they keep.
+func begin(b []byte, kind Kind) []byte { return append(b, 0, 0, 0, 0, byte(kind)) }
+
+func end(b []byte, start int) []byte {
+	binary.LittleEndian.PutUint32(b[start:], uint32(len(b)-start-4))
+	return b
+}
+
+// Next splits the first frame off b. ok is false if b does not hold a whole
+// one; the error says that it never will.
+func Next(b []byte) (kind Kind, payload, rest []byte, ok bool, err error) {
+	if len(b) < headerSize {
+		return 0, nil, b, false, nil
+	}
+	n := binary.LittleEndian.Uint32(b)
+	if n == 0 || n > MaxFrame {
+		return 0, nil, b, false, fmt.Errorf("frame of %d bytes", n)
+	}
+	if uint64(len(b)) < 4+uint64(n) {
+		return 0, nil, b, false, nil
+	}
+	return Kind(b[4]), b[headerSize : 4+n], b[4+n:], true, nil
+}
+
+// AppendPlan appends a Plan frame.
+func AppendPlan(b []byte, p *client.Plan) []byte {
+	start := len(b)
+	b = begin(b, KindPlan)
+	address, _ := p.Address.MarshalBinary() // never fails
+	b = appendBytes(b, address)
+	b = appendBytes(b, p.Request)
+	b = append(b, byte(p.Answer))
+	b = appendBools(b, p.Reuse, p.Resend, p.Force, p.Classic, p.HalfSend, p.Limited)
+	b = binary.AppendUvarint(b, uint64(p.Clients))
+	b = binary.AppendUvarint(b, p.Requests)
+	for _, d := range [...]time.Duration{p.Duration, p.Timeout, p.ConnectTimeout} {
+		b = binary.AppendUvarint(b, uint64(d))
+	}
+	for _, w := range p.Expect {
+		b = binary.AppendUvarint(b, w)
+	}
+	return end(b, start)
+}
+
+// ReadPlan decodes the payload of a Plan frame. The request is not copied.
+func ReadPlan(payload []byte) (client.Plan, error) {
+	d := decoder{b: payload}
+	var p client.Plan
+	var address netip.AddrPort
+	if err := address.UnmarshalBinary(d.bytes()); err != nil {
+		d.fail("address")
+	}
+	p.Address = address
+	p.Request = d.bytes()
+	p.Answer = http1.Answer(d.byte())
+	d.bools(&p.Reuse, &p.Resend, &p.Force, &p.Classic, &p.HalfSend, &p.Limited)
+	p.Clients = d.int()
+	p.Requests = d.uint()
+	for _, t := range [...]*time.Duration{&p.Duration, &p.Timeout, &p.ConnectTimeout} {
+		*t = time.Duration(d.int())
+	}
+	for i := range p.Expect {
+		p.Expect[i] = d.uint()
+	}
+	return p, d.end()
+}
+
+// AppendReady appends a Ready frame.
+func AppendReady(b []byte) []byte { return end(begin(b, KindReady), len(b)) }
+
+// AppendGo appends a Go frame: the release, in CLOCK_MONOTONIC nanoseconds of
+// the host both sides run on.
+func AppendGo(b []byte, release int64) []byte {
+	start := len(b)
+	return end(binary.AppendVarint(begin(b, KindGo), release), start)
+}
+
+// ReadGo decodes the payload of a Go frame.
+func ReadGo(payload []byte) (release int64, err error) {
+	d := decoder{b: payload}
+	release = d.signed()
+	return release, d.end()
+}
+
+// AppendError appends an Error frame: why a worker cannot go on.
+func AppendError(b []byte, text string) []byte {
+	start := len(b)
+	return end(append(begin(b, KindError), text...), start)
+}
+
+// AppendInterval appends an Interval frame: what was counted since the last
+// one, and the second of the run it belongs to.
+func AppendInterval(b []byte, second int, t *stats.Tally) []byte {
+	start := len(b)
+	b = begin(b, KindInterval)
+	b = binary.AppendUvarint(b, uint64(second))
+	return end(appendTally(b, t), start)
+}
+
+// ReadInterval decodes the payload of an Interval frame into an empty tally.
+func ReadInterval(payload []byte, t *stats.Tally) (second int, err error) {
+	d := decoder{b: payload}
+	second = d.int()
+	d.tally(t)
+	return second, d.end()
+}
+
+// Final is a worker's last word.
+type Final struct {
+	Unfinished stats.Unfinished
+	End        time.Duration // when it stopped counting, since the release
+	CPUTime    time.Duration
+	RunDelay   time.Duration // time its threads waited for a CPU; -1 = unknown
+}
+
+// AppendFinal appends a Final frame.
+func AppendFinal(b []byte, f *Final) []byte {
+	start := len(b)
+	b = begin(b, KindFinal)
+	for _, n := range f.Unfinished.Count {
+		b = binary.AppendUvarint(b, n)
+	}
+	for _, v := range [...]int64{f.Unfinished.Oldest, int64(f.End), int64(f.CPUTime), int64(f.RunDelay)} {
+		b = binary.AppendVarint(b, v)
+	}
+	return end(b, start)
+}
+
+// ReadFinal decodes the payload of a Final frame.
+func ReadFinal(payload []byte) (Final, error) {
+	d := decoder{b: payload}
+	var f Final
+	for i := range f.Unfinished.Count {
+		f.Unfinished.Count[i] = d.uint()
+	}
+	f.Unfinished.Oldest = d.signed()
+	f.End = time.Duration(d.signed())
+	f.CPUTime = time.Duration(d.signed())
+	f.RunDelay = time.Duration(d.signed())
+	return f, d.end()
+}
+
+func counters(t *stats.Tally) [10]*uint64 {
+	return [...]*uint64{
+		&t.Begun, &t.Succeeded, &t.Failed, &t.BytesRead, &t.BytesWritten, &t.BytesBody,
+		&t.Opened, &t.Reused, &t.Resent, &t.NoConn,
+	}
+}
+
+func histograms(t *stats.Tally) [3]*stats.Histogram {
+	return [...]*stats.Histogram{&t.Total, &t.Connect, &t.FirstByte}
+}
+
+func appendTally(b []byte, t *stats.Tally) []byte {
+	for _, n := range counters(t) {
+		b = binary.AppendUvarint(b, *n)
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Statuses)))
+	for _, s := range t.Statuses {
+		b = binary.AppendUvarint(b, uint64(s.Status))
+		b = binary.AppendUvarint(b, s.Count)
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Failures)))
+	for _, f := range t.Failures {
+		b = append(b, byte(f.Class), byte(f.Phase))
+		b = binary.AppendUvarint(b, uint64(f.Errno))
+		b = binary.AppendUvarint(b, f.Count)
+		for _, v := range [...]int64{f.ClientTime, f.FirstAt, f.LastAt} {
+			b = binary.AppendVarint(b, v)
+		}
+	}
+	for _, h := range histograms(t) {
+		b = appendHistogram(b, h)
+	}
+	return b
+}
+
+func (d *decoder) tally(t *stats.Tally) {
+	for _, n := range counters(t) {
+		*n = d.uint()
+	}
+	for range d.length() {
+		t.Statuses = append(t.Statuses, stats.StatusCount{Status: d.int(), Count: d.uint()})
+	}
+	var failed uint64
+	for range d.length() {
+		f := stats.Failure{
+			Class: stats.Class(d.byte()), Phase: stats.Phase(d.byte()), Errno: d.int(), Count: d.uint(),
+			ClientTime: d.signed(), FirstAt: d.signed(), LastAt: d.signed(),
+		}
+		if !f.Class.Valid() || f.Phase >= stats.PhaseCount {
+			d.fail("failure class or phase")
+		}
+		failed += f.Count
+		t.Failures = append(t.Failures, f)
+	}
+	if failed != t.Failed {
+		d.fail("failed is not the sum of its classes")
+	}
+	for _, h := range histograms(t) {
+		d.histogram(h)
+	}
+	if t.Total.Count() != t.Succeeded {
+		d.fail("succeeded is not the number of latencies")
+	}
+}
+
+// appendHistogram writes the summary, then the buckets as gap and count.
+func appendHistogram(b []byte, h *stats.Histogram) []byte {
+	s := h.Summary()
+	b = binary.AppendUvarint(b, s.Count)
+	if s.Count == 0 {
+		return b
+	}
+	for _, n := range [...]uint64{s.Over, uint64(s.Min), uint64(s.Max), math.Float64bits(s.Sum), math.Float64bits(s.SumSq)} {
+		b = binary.AppendUvarint(b, n)
+	}
+	last := -1
+	for i, n := range h.Filled() {
+		b = binary.AppendUvarint(b, uint64(i-last))
+		b = binary.AppendUvarint(b, n)
+		last = i
+	}
+	return append(b, 0)
+}
+
+func (d *decoder) histogram(h *stats.Histogram) {
+	s := stats.Summary{Count: d.uint()}
+	if s.Count == 0 {
+		return
+	}
+	s.Over, s.Min, s.Max = d.uint(), int64(d.int()), int64(d.int())
+	s.Sum, s.SumSq = math.Float64frombits(d.uint()), math.Float64frombits(d.uint())
+	if s.Min > s.Max || !(s.Sum >= 0 && s.SumSq >= 0) || math.IsInf(s.SumSq, 0) {
+		d.fail("histogram summary")
+	}
+	sum, index := s.Over, -1
+	for gap := d.int(); gap != 0; gap = d.int() {
+		n := d.uint()
+		index += gap
+		sum += n
+		if !h.LoadBucket(index, n) {
+			d.fail("histogram bucket")
+			return
+		}
+	}
+	if sum != s.Count {
+		d.fail("histogram count is not the sum of its buckets")
+	}
+	h.Load(s)
+}
+
+func appendBytes(b, v []byte) []byte {
+	return append(binary.AppendUvarint(b, uint64(len(v))), v...)
+}
+
+func appendBools(b []byte, values ...bool) []byte {
+	var bits byte
+	for i, v := range values {
+		if v {
+			bits |= 1 << i
+		}
+	}
+	return append(b, bits)
+}
+
+// decoder reads a payload. The first error stays; everything read after it is zero.
+type decoder struct {
+	b   []byte
+	err error
+}
+
+func (d *decoder) fail(what string) {
+	if d.err == nil {
+		d.err = fmt.Errorf("malformed frame: %s", what)
+	}
+	d.b = nil
+}
+
+func (d *decoder) end() error {
+	if len(d.b) > 0 {
+		d.fail("bytes after its end")
+	}
+	return d.err
+}
+
+func (d *decoder) uint() uint64 {
+	v, n := binary.Uvarint(d.b)
+	if n <= 0 {
+		d.fail("integer")
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) signed() int64 {
+	v, n := binary.Varint(d.b)
+	if n <= 0 {
+		d.fail("integer")
+		return 0
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) int() int {
+	v := d.uint()
+	if v > math.MaxInt64 {
+		d.fail("integer out of range")
+		return 0
+	}
+	return int(v)
+}
+
+// length is the number of elements that follow, at most one for each byte left.
+func (d *decoder) length() int {
+	n := d.int()
+	if n > len(d.b) {
+		d.fail("length")
+		return 0
+	}
+	return n
+}
+
+func (d *decoder) byte() byte {
+	if len(d.b) == 0 {
+		d.fail("end of data")
+		return 0
+	}
+	v := d.b[0]
+	d.b = d.b[1:]
+	return v
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.length()
+	v := d.b[:n]
+	if d.err != nil {
+		return nil
+	}
+	d.b = d.b[n:]
+	return v
+}
+
+func (d *decoder) bools(values ...*bool) {
+	bits := d.byte()
+	if bits>>len(values) != 0 {
+		d.fail("flags")
+	}
+	for i, v := range values {
+		*v = bits&(1<<i) != 0
+	}
+}

@@ -1,0 +1,144 @@
+package procs
+
+import (
+	"io"
+	"os"
+	"strconv"
+	"time"
+
+	"golang.org/x/sys/unix"
+)
+
+// How exactly a sleep ends, in nanoseconds. The workers inherit parentSlack
+// over exec: with it their runtime's monitor thread, which would wake up dozens
+// of times for each blocking call of the thread that does the work, sleeps on
+// (prctl(2), PR_SET_TIMERSLACK). That one thread sets its own back.
+const (
+	monitorSlack = uint64(time.Hour)
+	workerSlack  = uint64(50 * time.Microsecond)
+)
+
+func restoreTimerSlack() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(workerSlack), 0, 0, 0) }
+
+// cpuTime is what this process has used of its CPUs.
+func cpuTime() time.Duration {
+	var ru unix.Rusage
+	if unix.Getrusage(unix.RUSAGE_SELF, &ru) != nil {
+		return 0
+	}
+	return time.Duration(ru.Utime.Nano() + ru.Stime.Nano())
+}
+
+// runDelay is how long the threads of this process were ready to run and had
+// no CPU, -1 if the kernel does not say. The process's own schedstat holds the
+// first thread alone, so all are summed.
+func runDelay() time.Duration {
+	tasks := taskNames()
+	if len(tasks) == 0 {
+		return -1
+	}
+	var sum time.Duration
+	for _, task := range tasks {
+		delay, ok := schedDelay("/proc/self/task/" + task + "/schedstat")
+		if !ok {
+			return -1
+		}
+		sum += delay
+	}
+	return sum
+}
+
+// Note: the files below are read by bare system calls, because the os package
+// would set up the runtime's network poller for them.
+
+func taskNames() []string {
+	fd, err := unix.Open("/proc/self/task", unix.O_RDONLY|unix.O_DIRECTORY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return nil
+	}
+	defer unix.Close(fd)
+	var buf [1024]byte // a worker has a handful of threads
+	n, err := unix.ReadDirent(fd, buf[:])
+	if err != nil {
+		return nil
+	}
+	_, _, names := unix.ParseDirent(buf[:n], -1, nil)
+	return names
+}
+
+// schedDelay reads the second of the three numbers of a schedstat file.
+func schedDelay(path string) (time.Duration, bool) {
+	fd, err := unix.Open(path, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	if err != nil {
+		return 0, false
+	}
+	defer unix.Close(fd)
+	var buf [128]byte
+	n, err := unix.Read(fd, buf[:])
+	if err != nil {
+		return 0, false
+	}
+	field, delay := 0, int64(0)
+	for _, c := range buf[:n] {
+		switch {
+		case c == ' ':
+			field++
+		case field == 1:
+			delay = delay*10 + int64(c-'0')
+		}
+	}
+	return time.Duration(delay), field == 2
+}
+
+// writeAll writes b to a pipe. A parent that has gone shows as EPIPE.
+func writeAll(fd int, b []byte) error {
+	for len(b) > 0 {
+		n, err := unix.Write(fd, b)
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return os.NewSyscallError("write to parent", err)
+		}
+		b = b[n:]
+	}
+	return nil
+}
+
+// readMore appends what a pipe has to b, waiting until it has something.
+func readMore(fd int, b []byte) ([]byte, error) {
+	if cap(b)-len(b) < 512 {
+		b = append(make([]byte, 0, 2*cap(b)+4096), b...)
+	}
+	for {
+		n, err := unix.Read(fd, b[len(b):cap(b)])
+		switch {
+		case err == unix.EINTR:
+			continue
+		case err != nil:
+			return b, os.NewSyscallError("read from parent", err)
+		case n == 0:
+			return b, io.EOF
+		}
+		return b[:len(b)+n], nil
+	}
+}
+
+// workerPath is the program to start workers from: this one. Its name in the
+// file system gives the workers a name in the process list, as long as it still
+// is the same file.
+func workerPath() string {
+	const self = "/proc/self/exe"
+	path, err := os.Readlink(self)
+	if err != nil {
+		return self
+	}
+	named, err1 := os.Stat(path)
+	running, err2 := os.Stat(self)
+	if err1 != nil || err2 != nil || !os.SameFile(named, running) {
+		return self
+	}
+	return path
+}
+
+func workerArgs(id int) []string { return []string{workerName, strconv.Itoa(id)} }
