@@ -209,7 +209,7 @@ func mostFrequent(failures []Failure) string {
 	if most == ClassNone {
 		return ""
 	}
-	return fmt.Sprintf(" (%s of them: %s)", units.Count(counts[most]), most.Text())
+	return fmt.Sprintf(" (most: %s, %s)", most.Text(), units.Count(counts[most]))
 }
 
 func (v *Verdict) judgeThresholds(r *Run, limits Thresholds) {

@@ -180,8 +180,7 @@ func (b *Bucket) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Second is one second of the time line; its latencies are nil if nothing
-// succeeded in it.
+// Second is one second of the time line; a latency is nil where none is known.
 type Second struct {
 	AtNS       int64  `json:"at_ns"`
 	Succeeded  uint64 `json:"succeeded"`
@@ -244,13 +243,13 @@ func JSON(w io.Writer, r *stats.Run, v stats.Verdict) error {
 // Read reads a result file. It refuses another schema, a file cut short, and
 // one whose histograms do not add up; fields it does not know are passed over.
 func Read(from io.Reader) (*Document, error) {
-	data, err := io.ReadAll(from)
+	data, err := readDocument(from)
 	if err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 	var sections map[string]json.RawMessage
 	if err := json.Unmarshal(data, &sections); err != nil {
-		return nil, damage(err)
+		return nil, fmt.Errorf("read result: %w", err)
 	}
 	var schema string
 	if err := json.Unmarshal(sections["schema"], &schema); err != nil || schema != Schema {
@@ -263,7 +262,7 @@ func Read(from io.Reader) (*Document, error) {
 	}
 	var d Document
 	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, damage(err)
+		return nil, fmt.Errorf("read result: %w", err)
 	}
 	if err := d.Latency.check(); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
@@ -271,17 +270,24 @@ func Read(from io.Reader) (*Document, error) {
 	return &d, nil
 }
 
+// readDocument returns the one JSON value in from. Where it is cut short the
+// error is io.ErrUnexpectedEOF, be it at the very first byte.
+func readDocument(from io.Reader) (json.RawMessage, error) {
+	decoder := json.NewDecoder(from)
+	var data json.RawMessage
+	if err := decoder.Decode(&data); errors.Is(err, io.EOF) {
+		return nil, io.ErrUnexpectedEOF
+	} else if err != nil {
+		return nil, err
+	}
+	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
+		return nil, errors.New("something follows the document")
+	}
+	return data, nil
+}
+
 // required are the sections without which a file is not a result.
 var required = []string{"plan", "window", "requests", "throughput", "latency", "workers", "verdicts"}
-
-// damage makes a file cut short recognisable as io.ErrUnexpectedEOF.
-func damage(err error) error {
-	var syntax *json.SyntaxError
-	if errors.As(err, &syntax) && syntax.Error() == "unexpected end of JSON input" {
-		err = io.ErrUnexpectedEOF
-	}
-	return fmt.Errorf("read result: %w", err)
-}
 
 func (l *Latencies) check() error {
 	for _, kind := range []struct {
@@ -445,11 +451,10 @@ func newLatency(h *stats.Histogram) Latency {
 func newSeries(series []stats.Second) []Second {
 	out := []Second{}
 	for _, s := range series {
-		second := Second{AtNS: int64(s.At), Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes}
-		if s.Succeeded > 0 {
-			second.P50NS, second.P99NS, second.MaxNS = &s.P50, &s.P99, &s.Max
-		}
-		out = append(out, second)
+		out = append(out, Second{
+			AtNS: int64(s.At), Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes,
+			P50NS: some(s.P50), P99NS: some(s.P99), MaxNS: some(s.Max),
+		})
 	}
 	return out
 }

@@ -36,9 +36,11 @@ func (p *page) plan(r *stats.Run) {
 	p.line("")
 	p.row("Target", "%s at %s", ascii(r.Plan.URL), ascii(r.Plan.Address))
 	p.row("Request", "%s", requestWords(&r.Plan))
-	p.row("Clients", "%s", clientWords(r))
-	p.row("Load", "%s", loadWords(&r.Plan))
-	p.row("Window", "%s", windowWords(r))
+	if r.Unreachable == "" {
+		p.row("Clients", "%s", clientWords(r))
+		p.row("Load", "%s", loadWords(&r.Plan))
+		p.row("Window", "%s", windowWords(r))
+	}
 	p.line("")
 }
 
@@ -69,7 +71,6 @@ func clientWords(r *stats.Run) string {
 	}
 	s += fmt.Sprintf("%s (-w %s)", plural(w.Asked, "process", "processes"), ascii(r.Plan.Workers))
 	switch {
-	case w.Started == 0:
 	case w.Pinned == 0:
 		s += ", not pinned to CPUs"
 	case w.Pinned < w.Started:
@@ -95,10 +96,7 @@ func loadWords(p *stats.PlanFacts) string {
 }
 
 func windowWords(r *stats.Run) string {
-	s := "nothing measured"
-	if r.Measured > 0 {
-		s = fmt.Sprintf("%.3f s measured", r.Measured.Seconds())
-	}
+	s := fmt.Sprintf("%.3f s measured", r.Measured.Seconds())
 	var asked []string
 	if r.Plan.Duration > 0 {
 		asked = append(asked, strconv.FormatFloat(r.Plan.Duration.Seconds(), 'f', -1, 64)+" s")
@@ -170,7 +168,7 @@ func (p *page) headline(r *stats.Run) {
 		p.row("Lost", "%s begun by workers that died before they could say how it ended", requests(r.Lost))
 	}
 	p.row("Statuses", "%s", statusWords(r))
-	p.row("Connections", "%s opened, %s failed to; %s sent on a reused one, %s resent",
+	p.row("Connections", "%s opened, %s attempts failed; %s sent on a reused one, %s resent",
 		units.Count(t.Opened), units.Count(t.NoConn), requests(t.Reused), units.Count(t.Resent))
 	p.row("Bytes", "%s read, %s of it bodies; %s written", units.Bytes(float64(t.BytesRead)), units.Bytes(float64(t.BytesBody)), units.Bytes(float64(t.BytesWritten)))
 	p.line("")
@@ -233,8 +231,8 @@ func (p *page) failures(r *stats.Run) {
 	if len(r.Tally.Failures) == 0 {
 		return
 	}
-	p.line("Failures, times in seconds since the start")
-	rows := [][]string{{"<class", "<phase", "<errno", "count", "share", "first", "last", "client time lost", ""}}
+	p.line("Failures (first, last: seconds since the start; lost: time of clients, and its share of all)")
+	rows := [][]string{{"<class", "<phase", "<errno", "count", "share", "first", "last", "lost", ""}}
 	ended := r.Tally.Succeeded + r.Tally.Failed
 	clientTime := uint64(r.Measured) * uint64(r.Plan.Clients)
 	sorted := sortedFailures(r.Tally.Failures)
@@ -341,7 +339,7 @@ func (p *page) verdict(r *stats.Run, v stats.Verdict) {
 	words := verdictWords(r, v)
 	switch {
 	case words != "":
-		words += " (see ! above)"
+		words += "; see ! above"
 	case r.Tally.Failed > 0:
 		words = fmt.Sprintf("COMPLETE, with %s failed (%s)", requests(r.Tally.Failed), units.Share(r.Tally.Failed, r.Tally.Succeeded+r.Tally.Failed))
 	default:

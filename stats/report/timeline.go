@@ -66,6 +66,14 @@ func (s *span) rate(n uint64) string {
 	return units.Rate(float64(n) / (s.to - s.from).Seconds())
 }
 
+// known writes a latency; 0 is none.
+func known(ns int64) string {
+	if ns == 0 {
+		return units.None
+	}
+	return units.Duration(float64(ns))
+}
+
 // seconds writes d in seconds with at most one decimal, and never an exponent.
 func seconds(d time.Duration) string {
 	return strconv.FormatFloat(math.Round(d.Seconds()*10)/10, 'f', -1, 64)
@@ -79,15 +87,11 @@ func (p *page) timeline(r *stats.Run) {
 	p.line("Time line (50 %% and 99 %%: of the worst second in each row)")
 	rows := [][]string{{"seconds", "succeeded/s", "failed/s", "unfinished", "50 %", "99 %", "max"}}
 	for _, s := range spans {
-		row := []string{
+		rows = append(rows, []string{
 			seconds(s.from) + " - " + seconds(s.to),
 			s.rate(s.succeeded), s.rate(s.failed), units.Count(s.unfinished),
-			units.None, units.None, units.None,
-		}
-		if s.succeeded > 0 {
-			row[4], row[5], row[6] = units.Duration(float64(s.p50)), units.Duration(float64(s.p99)), units.Duration(float64(s.max))
-		}
-		rows = append(rows, row)
+			known(s.p50), known(s.p99), known(s.max),
+		})
 	}
 	p.table(rows)
 	p.line("")
