@@ -78,7 +78,10 @@ func (p *program) fail(err error) int {
 	var usage *config.Usage
 	if !errors.As(err, &usage) {
 		p.say("error", err.Error())
-		return cmpCode(p.code, stats.ExitUsage)
+		if p.code == 0 {
+			p.code = stats.ExitUsage
+		}
+		return p.code
 	}
 	text := usage.Text
 	if usage.Option != "" {
@@ -89,13 +92,6 @@ func (p *program) fail(err error) int {
 		p.say("hint", usage.Hint)
 	}
 	return stats.ExitUsage
-}
-
-func cmpCode(code, fallback int) int {
-	if code != 0 {
-		return code
-	}
-	return fallback
 }
 
 func (p *program) say(kind, text string) { fmt.Fprintf(p.stderr, "horde: %s: %s\n", kind, text) }
@@ -416,9 +412,9 @@ func (p *program) perform(asked *config.Run, cpus []int, result *stats.Run) erro
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	show := p.progress(asked)
-	outcome, err := procs.Run(procs.Options{Plan: plan, Workers: workers, CPUs: cpus, Signals: signals, Progress: show.line})
-	show.clear()
+	show, clear := p.progress(asked.Progress)
+	outcome, err := procs.Run(procs.Options{Plan: plan, Workers: workers, CPUs: cpus, Signals: signals, Progress: show})
+	clear()
 	if err != nil {
 		return p.notRun(err)
 	}
@@ -489,9 +485,6 @@ func (p *program) print(asked *config.Run, result *stats.Run, out *output) error
 	}
 	if result.Unreachable != "" {
 		p.say("error", result.Unreachable)
-		if asked.Classic {
-			p.say("hint", "nothing was sent")
-		}
 	}
 	var err error
 	switch {
@@ -549,37 +542,16 @@ func (o *output) discard() {
 	}
 }
 
-// progressLine shows a run going on, on stderr.
-type progressLine struct {
-	to       io.Writer
-	live     bool
-	duration time.Duration
-	line     func(stats.Snapshot)
-}
-
-func (p *program) progress(asked *config.Run) *progressLine {
-	l := &progressLine{to: p.stderr, duration: asked.Plan.Duration}
+// progress returns what shows a run going on, on stderr, and what clears it
+// away at the end.
+func (p *program) progress(how string) (show func(stats.Snapshot), clear func()) {
 	switch {
-	case asked.Progress == "plain":
-		l.line = func(s stats.Snapshot) { fmt.Fprintln(l.to, report.Line(l.snapshot(s))) }
-	case asked.Progress == "auto" && isTerminal(p.stderr):
-		l.live = true
-		l.line = func(s stats.Snapshot) { io.WriteString(l.to, report.Live(l.snapshot(s))) }
+	case how == "plain":
+		return func(s stats.Snapshot) { fmt.Fprintln(p.stderr, report.Line(s)) }, func() {}
+	case how == "auto" && isTerminal(p.stderr):
+		return func(s stats.Snapshot) { fmt.Fprint(p.stderr, report.Live(s)) }, func() { fmt.Fprint(p.stderr, report.Clear) }
 	}
-	return l
-}
-
-func (l *progressLine) snapshot(s stats.Snapshot) report.Snapshot {
-	return report.Snapshot{
-		Elapsed: s.Elapsed, Duration: l.duration, Rate: s.PerSecond, Succeeded: s.Succeeded, Failed: s.Failed,
-		Unfinished: s.Unfinished, Alive: s.Alive, Workers: s.Workers,
-	}
-}
-
-func (l *progressLine) clear() {
-	if l.live {
-		io.WriteString(l.to, report.Clear)
-	}
+	return nil, func() {}
 }
 
 func isTerminal(w io.Writer) bool {

@@ -3,13 +3,14 @@ package stats
 import "time"
 
 // Snapshot is how a run stands while it goes on, as far as the workers have
-// reported. It lives in the parent.
+// reported. It lives in the parent. Counts are since the release.
 type Snapshot struct {
 	Elapsed    time.Duration
-	PerSecond  float64 // requests that succeeded, in the second before
+	Duration   time.Duration // as asked; 0 = no limit of time
+	Rate       float64       // requests that succeeded per second, lately
 	Succeeded  uint64
 	Failed     uint64
 	Unfinished uint64
-	Alive      int // workers
-	Workers    int
+	Alive      int // workers that still report
+	Workers    int // workers started
 }

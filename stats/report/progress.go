@@ -3,22 +3,10 @@ package report
 import (
 	"fmt"
 	"strings"
-	"time"
 
+	"horde/stats"
 	"horde/stats/units"
 )
-
-// Snapshot is a run under way as its parent sees it: counts are since the release.
-type Snapshot struct {
-	Elapsed    time.Duration
-	Duration   time.Duration // as asked; 0 = no limit of time
-	Rate       float64       // succeeded requests/s lately
-	Succeeded  uint64
-	Failed     uint64
-	Unfinished uint64
-	Alive      int // workers that still report
-	Workers    int // workers started
-}
 
 // liveWidth is the width of the live line. A longer one would wrap on a
 // terminal of 80 columns, and a wrapped line cannot be written over.
@@ -29,15 +17,14 @@ var Clear = "\r" + strings.Repeat(" ", liveWidth) + "\r"
 
 // Live writes s over the line that a terminal's cursor stands in. Counts from
 // a million up are rounded so that it fits.
-func Live(s Snapshot) string {
-	line := s.line(units.Short)
-	return "\r" + fmt.Sprintf("%-*.*s", liveWidth, liveWidth, line)
+func Live(s stats.Snapshot) string {
+	return "\r" + fmt.Sprintf("%-*.*s", liveWidth, liveWidth, line(s, units.Short))
 }
 
 // Line writes s for a log: one line of plain text without its newline.
-func Line(s Snapshot) string { return s.line(units.Count) }
+func Line(s stats.Snapshot) string { return line(s, units.Count) }
 
-func (s Snapshot) line(count func(uint64) string) string {
+func line(s stats.Snapshot, count func(uint64) string) string {
 	elapsed := fmt.Sprintf("%.0fs", s.Elapsed.Seconds())
 	if s.Duration > 0 {
 		elapsed += "/" + seconds(s.Duration) + "s"

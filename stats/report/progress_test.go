@@ -7,30 +7,32 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/assert"
+
+	"horde/stats"
 )
 
 func TestProgress(t *testing.T) {
 	for _, row := range []struct {
 		name string
-		s    Snapshot
+		s    stats.Snapshot
 		line string
 		live string
 	}{
 		{
 			"a run with a time limit",
-			Snapshot{12 * time.Second, time.Minute, 28206.8, 1692407, 2554, 5000, 4998, 5000},
+			stats.Snapshot{Elapsed: 12 * time.Second, Duration: time.Minute, Rate: 28206.8, Succeeded: 1692407, Failed: 2554, Unfinished: 5000, Alive: 4998, Workers: 5000},
 			"12s/60s  28,207/s  1,692,407 ok  2,554 failed  5,000 unfinished  4998/5000 workers",
 			"12s/60s  28,207/s  1.69M ok  2554 failed  5000 unfinished  4998/5000 workers",
 		},
 		{
 			"a run by number of requests that has hardly begun",
-			Snapshot{Elapsed: 400 * time.Millisecond, Alive: 1, Workers: 1},
+			stats.Snapshot{Elapsed: 400 * time.Millisecond, Alive: 1, Workers: 1},
 			"0s  0/s  0 ok  0 failed  0 unfinished  1 workers",
 			"0s  0/s  0 ok  0 failed  0 unfinished  1 workers",
 		},
 		{
 			"half a second, and a rate that is no number",
-			Snapshot{Elapsed: 500 * time.Millisecond, Duration: 500 * time.Millisecond, Rate: math.NaN(), Alive: 2, Workers: 2},
+			stats.Snapshot{Elapsed: 500 * time.Millisecond, Duration: 500 * time.Millisecond, Rate: math.NaN(), Alive: 2, Workers: 2},
 			"0s/0.5s  n/a/s  0 ok  0 failed  0 unfinished  2 workers",
 			"0s/0.5s  n/a/s  0 ok  0 failed  0 unfinished  2 workers",
 		},
@@ -45,7 +47,7 @@ func TestProgress(t *testing.T) {
 }
 
 func TestTheLiveLineNeverWraps(t *testing.T) {
-	huge := Snapshot{99 * time.Hour, 100 * time.Hour, 1e9, math.MaxUint64, math.MaxUint64, math.MaxUint64, 99999, 100000}
+	huge := stats.Snapshot{Elapsed: 99 * time.Hour, Duration: 100 * time.Hour, Rate: 1e9, Succeeded: math.MaxUint64, Failed: math.MaxUint64, Unfinished: math.MaxUint64, Alive: 99999, Workers: 100000}
 	assert.Len(t, Live(huge), 1+liveWidth)
 	assert.Len(t, Clear, 2+liveWidth)
 }
