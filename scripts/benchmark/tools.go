@@ -1,0 +1,106 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os/exec"
+	"regexp"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// run lets a tool load the server once.
+func (t tool) run(s *server) (sample, error) {
+	time.Sleep(time.Second) // let the last run's connections go
+	before, err := s.requests()
+	if err != nil {
+		return sample{}, err
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second+time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, t.args[0], append(t.args[1:], s.url)...)
+	var out bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &out
+	err = cmd.Run()
+	if cmd.ProcessState == nil {
+		return sample{}, err
+	}
+	after, err := s.requests()
+	if err != nil {
+		return sample{}, err
+	}
+	n := after - before - 1 // the asking for before came in between
+	if n == 0 {
+		return sample{}, fmt.Errorf("no request came: %s", out.String())
+	}
+	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	return sample{
+		rate:   float64(n) / float64(*seconds),
+		cpu:    (cmd.ProcessState.UserTime() + cmd.ProcessState.SystemTime()) / time.Duration(n),
+		memory: usage.Maxrss << 10,
+		p50:    percentile(out.String(), "50"), p99: percentile(out.String(), "99"),
+	}, nil
+}
+
+// percentile finds a latency in what a tool printed, as it printed it: the last
+// column of horde's table, wrk's and ab's own.
+func percentile(out, p string) string {
+	for _, form := range []string{`(?m)^ +%s %%.* ([\d.]+)$`, `(?m)^ +%s%% +([\d.a-z]+)$`} {
+		if m := regexp.MustCompile(fmt.Sprintf(form, p)).FindStringSubmatch(out); m != nil {
+			return m[1]
+		}
+	}
+	return "–"
+}
+
+// works are what is measured, in the order of the goals.
+func works() []work {
+	one, two := target{nginxWorkers: 1}, target{nginxWorkers: 2}
+	var list []work
+	for _, clients := range []int{100, 1000} {
+		list = append(list, work{fmt.Sprintf("keep-alive, %d clients", clients), one, keepAlive(clients)})
+	}
+	list = append(list, work{"keep-alive, 100 clients, nginx with 2 workers", two,
+		append(keepAlive(100), tool{"wrk -t2", command("wrk -t2 -c 100 --latency -d", *seconds)})})
+	for _, clients := range []int{100, 1000} {
+		list = append(list, work{fmt.Sprintf("one request per connection, %d clients", clients), one, shortLived(clients)})
+	}
+	for _, clients := range []int{100, 1000, 5000} {
+		list = append(list, work{fmt.Sprintf("one process per client, %d clients", clients), one, perClient(clients)})
+	}
+	return list
+}
+
+func keepAlive(clients int) []tool {
+	c := strconv.Itoa(clients)
+	return []tool{
+		{"horde -k -w auto", command(*horde+" -q -k -w auto -c "+c+" -t", *seconds)},
+		{"wrk -t1", command("wrk -t1 --latency -c "+c+" -d", *seconds)},
+		{"ab -k", command("ab -q -k -n 100000000 -c "+c+" -t", *seconds)},
+		{"h2load --h1", command("h2load --h1 -t1 -c "+c+" -D", *seconds)},
+	}
+}
+
+func shortLived(clients int) []tool {
+	c := strconv.Itoa(clients)
+	return []tool{
+		{"horde -w auto", command(*horde+" -q -w auto -c "+c+" -t", *seconds)},
+		{"wrk, Connection: close", append([]string{"wrk", "-H", "Connection: close"}, command("-t1 --latency -c "+c+" -d", *seconds)...)},
+		{"ab", command("ab -q -n 100000000 -c "+c+" -t", *seconds)},
+		{"webbench", command(*webbench+" -c "+c+" -t", *seconds)},
+	}
+}
+
+func perClient(clients int) []tool {
+	c := strconv.Itoa(clients)
+	return []tool{
+		{"horde", command(*horde+" -q -c "+c+" -t", *seconds)},
+		{"webbench", command(*webbench+" -c "+c+" -t", *seconds)},
+	}
+}
+
+func command(words string, seconds int) []string {
+	return append(regexp.MustCompile(` +`).Split(words, -1), strconv.Itoa(seconds))
+}
