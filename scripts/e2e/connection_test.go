@@ -157,7 +157,7 @@ func TestServerRestartsInTheMiddleOfTheRun(t *testing.T) {
 	})
 	p := launch{}.start(t, "-c", "2", "-t", "6", "--json", s.url())
 	s.await(t, 1)
-	first := s.seen()[0].at
+	first := s.firstRequest(t).at
 	time.Sleep(time.Until(first.Add(2 * time.Second)))
 	s.refuse()
 	time.Sleep(time.Until(first.Add(4 * time.Second)))

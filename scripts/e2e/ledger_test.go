@@ -167,7 +167,10 @@ func TestPercentilesOfOneClient(t *testing.T) {
 func TestPercentilesOverAllWorkers(t *testing.T) {
 	t.Parallel()
 	s := serve(t, unlimited, func(c *conn) {
-		slow := c.request() && c.server.first()
+		if !c.request() {
+			return
+		}
+		slow := c.server.first()
 		for n := 1; ; n++ {
 			if slow {
 				c.pause(400 * time.Millisecond)

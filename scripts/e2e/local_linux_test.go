@@ -16,9 +16,9 @@ func TestLocalPortsUsedUp(t *testing.T) {
 		return
 	}
 	loopbackUp(t)
+	s := serve(t, unlimited, keepOpen(ok5)) // before the range is cut: its port is none of the 16
 	setKernel(t, "net.ipv4.ip_local_port_range", "40000 40015")
 	setKernel(t, "net.ipv4.tcp_tw_reuse", "0") // no port comes free within the run
-	s := serve(t, unlimited, keepOpen(ok5))
 	o := run(t, "-c", "1", "-t", "3", "--json", s.url()).json()
 	o.onTime(3 * time.Second)
 	assert.EqualValues(t, 16, o.Requests.Succeeded)
@@ -37,8 +37,8 @@ func TestLocalPortsUsedUpInTheText(t *testing.T) {
 		return
 	}
 	loopbackUp(t)
+	s := serve(t, unlimited, keepOpen(ok5)) // before the range is cut: its port is none of the 16
 	setKernel(t, "net.ipv4.ip_local_port_range", "40000 40015")
-	s := serve(t, unlimited, keepOpen(ok5))
 	o := run(t, "-c", "1", "-t", "2", s.url())
 	assert.Equal(t, 5, o.code)
 	assert.Contains(t, o.stdout, "local ports")

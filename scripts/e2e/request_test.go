@@ -74,7 +74,7 @@ func TestSpaceInThePathIsRefusedOrEncoded(t *testing.T) {
 		return
 	}
 	assert.Zero(t, o.code)
-	assert.Equal(t, "GET /a%20b HTTP/1.1", requestLine(s.seen()[0].head))
+	assert.Equal(t, "GET /a%20b HTTP/1.1", requestLine(s.firstRequest(t).head))
 }
 
 func TestVeryLongPathIsSentWholeOrRefused(t *testing.T) {
@@ -87,7 +87,7 @@ func TestVeryLongPathIsSentWholeOrRefused(t *testing.T) {
 		return
 	}
 	assert.Zero(t, o.code)
-	assert.Equal(t, "GET /"+path+" HTTP/1.1", requestLine(s.seen()[0].head))
+	assert.Equal(t, "GET /"+path+" HTTP/1.1", requestLine(s.firstRequest(t).head))
 }
 
 func TestOwnHeadersReplaceBuiltInOnes(t *testing.T) {
@@ -171,14 +171,14 @@ func TestHTTP09(t *testing.T) {
 	o := run(t, "-9", "-c", "1", "-t", "1", "--json", s.url()+"old")
 	o.counts(10, 0, 1)
 	assert.EqualValues(t, 10*len("just a page, no head\n"), o.Bytes.Read)
-	assert.Equal(t, "GET /old\r\n", s.seen()[0].head)
+	assert.Equal(t, "GET /old\r\n", s.firstRequest(t).head)
 }
 
-// With -f the answer is not waited for.
+// With --force the answer is not waited for.
 func TestForceDoesNotWaitForTheAnswer(t *testing.T) {
 	t.Parallel()
 	s := serve(t, 0, silent)
-	o := run(t, "-f", "-c", "2", "-n", "20", "-t", "5", "--json", s.url())
+	o := run(t, "--force", "-c", "2", "-n", "20", "-t", "5", "--json", s.url())
 	o.counts(20, 0, 0)
 	assert.Less(t, o.wall, 5*time.Second)
 	s.await(t, 20)

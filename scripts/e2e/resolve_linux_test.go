@@ -105,7 +105,7 @@ func TestNameIsResolvedOnceARun(t *testing.T) {
 	o.counts(200, 0, 4)
 	assert.Positive(t, queries.Load())
 	assert.LessOrEqual(t, queries.Load(), int64(4))
-	assert.Equal(t, []string{"shop.test:" + s.port()}, fields(s.seen()[0].head, "host"))
+	assert.Equal(t, []string{"shop.test:" + s.port()}, fields(s.firstRequest(t).head, "host"))
 }
 
 func TestNameThatDoesNotExist(t *testing.T) {

@@ -171,7 +171,7 @@ func assertConsistent(t *testing.T, r *result) {
 	assert.Equal(t, q.Unfinished, u.Connecting+u.Sending+u.Waiting+u.Receiving, "unfinished by phase")
 	assert.Equal(t, q.Failed, sum(r.classes()), "failures by class")
 	assert.Equal(t, sum(r.Status), sum(r.StatusClass), "statuses against their classes")
-	if r.Plan.HTTP != "0.9" && !slices.Contains(r.Plan.Argv, "-f") {
+	if r.Plan.HTTP != "0.9" && !slices.Contains(r.Plan.Argv, "--force") {
 		assert.GreaterOrEqual(t, sum(r.Status), q.Succeeded, "every success has a status")
 	}
 	assert.Equal(t, q.Succeeded, r.Latency.Total.Count, "one total latency for each success")
@@ -212,6 +212,9 @@ func assertWorkers(t *testing.T, r *result) {
 	}
 	assert.Equal(t, r.Requests.Succeeded, succeeded, "succeeded, over the workers")
 	assert.Equal(t, r.Requests.Failed, failed, "failed, over the workers")
+	for _, s := range r.Series {
+		assert.Less(t, s.AtNS, r.Window.MeasuredNS, "an entry of the series after the end of the window")
+	}
 	if w.Lost > 0 {
 		return // the last second of a dead worker is in no interval
 	}

@@ -186,6 +186,14 @@ func (s *server) seen() []request {
 	return append([]request(nil), s.requests...)
 }
 
+// firstRequest returns the first request, which must be there.
+func (s *server) firstRequest(t *testing.T) request {
+	t.Helper()
+	seen := s.seen()
+	require.NotEmpty(t, seen, "no request at the server")
+	return seen[0]
+}
+
 // complete returns how many answers were written whole.
 func (s *server) complete() int {
 	s.mu.Lock()

@@ -116,7 +116,7 @@ func TestURLWithoutAScheme(t *testing.T) {
 		return
 	}
 	assert.Zero(t, o.code)
-	assert.Equal(t, "GET /x HTTP/1.1", requestLine(s.seen()[0].head))
+	assert.Equal(t, "GET /x HTTP/1.1", requestLine(s.firstRequest(t).head))
 }
 
 func TestHelpAndVersion(t *testing.T) {

@@ -164,7 +164,7 @@ func TestCtrlC(t *testing.T) {
 			s := serve(t, unlimited, healthy)
 			p := launch{}.start(t, "-c", "4", "-t", "60", "--json", s.url())
 			s.await(t, 1)
-			time.Sleep(time.Until(s.seen()[0].at.Add(2 * time.Second)))
+			time.Sleep(time.Until(s.firstRequest(t).at.Add(2 * time.Second)))
 			sent := time.Now()
 			c.send(p)
 			o := p.wait().json()
