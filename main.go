@@ -43,24 +43,28 @@ func main() { os.Exit(run(os.Args, os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	p := &program{stdout: stdout, stderr: stderr, classicName: filepath.Base(args[0]) == "webbench"}
 	app := p.app()
-	command, rest := app.Name, args[1:]
-	flags := app.Flags
-	for _, c := range app.Commands {
-		if len(rest) > 0 && rest[0] == c.Name {
-			command, rest, flags = c.Name, rest[1:], c.Flags
+	p.command, args = []string{app.Name}, args[1:]
+	options, help := config.RunOptions, runHelp
+	if len(args) > 0 && app.Command(args[0]) != nil {
+		p.command = append(p.command, args[0])
+		if args[0] == "serve" {
+			options, help = config.ServeOptions, serveHelp
 		}
+		args = args[1:]
 	}
-	line, err := config.Permute(rest, optionsOf(flags))
-	if err != nil {
+	var err error
+	if p.line, err = config.Permute(args, options); err != nil {
 		return p.fail(err)
 	}
-	p.line = line
-	ordered := []string{app.Name}
-	if command != app.Name {
-		ordered = append(ordered, command)
-	}
-	if err := app.Run(append(ordered, line.Args...)); err != nil {
-		return p.fail(err)
+	switch {
+	case p.line.Typed["help"] != "":
+		help(stdout)
+	case p.line.Typed["version"] != "":
+		fmt.Fprintln(stdout, "horde", version)
+	default:
+		if err := app.Run(append(p.command, p.line.Args...)); err != nil {
+			return p.fail(err)
+		}
 	}
 	return p.code
 }
@@ -68,6 +72,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 // program is one call of horde.
 type program struct {
 	stdout, stderr io.Writer
+	command        []string // "horde", and the command if there is one
 	line           config.Line
 	code           int
 	classicName    bool // called as webbench
@@ -111,129 +116,72 @@ func (p *program) failure(code int, err error) error {
 }
 
 func (p *program) app() *cli.App {
-	return &cli.App{
-		Name: "horde", Usage: "a fork-per-client HTTP stress tester that tells the truth about what happened",
-		UsageText:                 "horde [options] URL\nhorde demo [options] [PATH]\nhorde serve [options]",
-		Version:                   version,
-		Flags:                     runFlags(),
+	app := &cli.App{
+		Name:    "horde",
+		Usage:   "load an HTTP server with as many processes as clients, and tell the truth about it",
+		Version: version,
+		Flags:   flags(config.RunOptions),
+		Action:  p.load,
+		Commands: []*cli.Command{
+			{Name: "demo", Flags: flags(config.RunOptions), Action: p.demo, HideHelp: true,
+				Usage: "the same run against an embedded target on loopback"},
+			{Name: "serve", Flags: flags(config.ServeOptions), Action: p.serve, HideHelp: true,
+				Usage: "the embedded target alone: the fastest answer of this host, and faults on request"},
+		},
 		Writer:                    p.stdout,
 		ErrWriter:                 p.stderr,
-		Action:                    p.load,
-		HideHelpCommand:           true,
+		HideHelp:                  true, // help and version are options of the tables
+		HideVersion:               true,
+		DisableSliceFlagSeparator: true,                         // a comma may stand in a header
 		ExitErrHandler:            func(*cli.Context, error) {}, // cli would end the process itself
 		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return err },
-		DisableSliceFlagSeparator: true,
-		Commands: []*cli.Command{
-			{
-				Name: "demo", Usage: "the same run against an embedded target on loopback", ArgsUsage: "[PATH]",
-				Flags: runFlags(), Action: p.demo, HideHelpCommand: true,
-			},
-			{
-				Name: "serve", Usage: "the embedded target alone: the fastest answer of this host, and faults on request",
-				Flags: serveFlags(), Action: p.serve, HideHelpCommand: true, ArgsUsage: " ",
-				Description: faultsHelp(),
-			},
-		},
 	}
+	for _, c := range app.Commands {
+		c.OnUsageError = app.OnUsageError
+	}
+	return app
 }
 
-func init() {
-	cli.HelpFlag = &cli.BoolFlag{Name: "help", Aliases: []string{"h", "?"}, Usage: "show this help"}
-	cli.VersionFlag = &cli.BoolFlag{Name: "version", Aliases: []string{"V"}, Usage: "show the version"}
-}
-
-// runFlags are the options of a run: the one source of --help, the man page and
-// the README's table.
-func runFlags() []cli.Flag {
-	str := func(name, short, placeholder, value, usage string) cli.Flag {
-		f := &cli.StringFlag{Name: name, Usage: strings.ReplaceAll(usage, "VALUE", "`"+placeholder+"`"), DefaultText: value}
-		if value != "" {
-			f.Value = value
+// flags turns a table of options into what the library reads.
+func flags(options []config.Option) []cli.Flag {
+	list := make([]cli.Flag, len(options))
+	for i, o := range options {
+		switch name, aliases := o.Names[0], o.Names[1:]; {
+		case o.Repeat:
+			list[i] = &cli.StringSliceFlag{Name: name, Aliases: aliases, Usage: o.Text}
+		case o.Value != "":
+			list[i] = &cli.StringFlag{Name: name, Aliases: aliases, Usage: o.Text, Value: o.Default}
+		default:
+			list[i] = &cli.BoolFlag{Name: name, Aliases: aliases, Usage: o.Text}
 		}
-		if short != "" {
-			f.Aliases = []string{short}
-		}
-		return f
 	}
-	yes := func(name, short, usage string) cli.Flag {
-		f := &cli.BoolFlag{Name: name, Usage: usage}
-		if short != "" {
-			f.Aliases = []string{short}
-		}
-		return f
-	}
-	return []cli.Flag{
-		str("clients", "c", "N", "1", "VALUE clients at once"),
-		str("time", "t", "T", "30", "length of the run VALUE: seconds (60, 0.5) or a duration (90s, 5m, 12h)"),
-		str("requests", "n", "N", "", "stop after VALUE requests in all; alone without a limit of time, with --time whichever comes first"),
-		str("workers", "w", "W", config.PerClient, "worker processes VALUE: per-client, auto (one for each allowed CPU) or a number"),
-		yes("keepalive", "k", "keep connections open; otherwise one connection per request"),
-		str("timeout", "", "T", "10s", "limit VALUE for a whole request"),
-		str("connect-timeout", "", "T", "3s", "limit VALUE for its connect"),
-		yes("force", "f", "do not wait for the answer"),
-		yes("reload", "r", "ask caches for a fresh copy (Pragma: no-cache)"),
-		str("proxy", "p", "HOST:PORT", "", "send through the HTTP proxy VALUE"),
-		yes("http09", "9", "speak HTTP/0.9"),
-		yes("http10", "1", "speak HTTP/1.0"),
-		yes("http11", "2", "speak HTTP/1.1 (the default)"),
-		yes("get", "", "method GET (the default)"),
-		yes("head", "", "method HEAD"),
-		yes("options", "", "method OPTIONS"),
-		yes("trace", "", "method TRACE"),
-		str("method", "m", "M", "", "method VALUE"),
-		&cli.StringSliceFlag{Name: "header", Aliases: []string{"H"}, Usage: "add or replace the header line `'K: V'`; repeatable"},
-		str("data", "", "S", "", "request body VALUE; the method is POST unless told"),
-		str("body-file", "", "F", "", "request body from the file VALUE, read once"),
-		str("content-type", "T", "T", "", "type VALUE of the request body"),
-		str("auth", "A", "U:P", "", "basic authentication as user and password VALUE"),
-		str("cookie", "", "S", "", "send the cookie VALUE"),
-		str("user-agent", "", "S", "", "send VALUE in place of horde's own name"),
-		str("expect", "", "CODES", "200-399", "statuses VALUE that count as success, such as 200-299,304"),
-		yes("4", "", "use IPv4 addresses only"),
-		yes("6", "", "use IPv6 addresses only"),
-		str("pin", "", "CPUS", "auto", "CPUs for the workers, round robin: VALUE is auto, none or a list such as 0,2-3"),
-		str("output", "o", "F", "", "write the result file (JSON) to VALUE"),
-		yes("json", "", "print the result file on stdout instead of the report"),
-		str("max-failed", "", "P", "", "exit with 4 if more than VALUE percent of the requests failed"),
-		str("max-p99", "", "T", "", "exit with 4 if the 99th percentile of the latency is above VALUE"),
-		str("min-rate", "", "R", "", "exit with 4 if fewer than VALUE requests succeeded per second"),
-		yes("classic", "", "be webbench 1.5: its request, its arithmetic, its two lines"),
-		yes("quiet", "q", "no live progress"),
-		str("progress", "", "HOW", "auto", "live progress on stderr VALUE: auto (on a terminal), plain or none"),
-	}
+	return list
 }
 
-func serveFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "listen", Usage: "listen on `ADDR`", Value: "127.0.0.1:0"},
-		&cli.StringFlag{Name: "fault", Usage: "play `SPEC` for every path but /fault/SPEC"},
-		&cli.StringFlag{Name: "size", Usage: "`BYTES` of body in an answer", Value: "12"},
-		&cli.StringFlag{Name: "processes", Usage: "`N` serving processes; 0 = half the allowed CPUs", Value: "0"},
-		&cli.StringFlag{Name: "budget", Usage: "answer `N` requests, then stay silent; 0 = no limit", Value: "0"},
-	}
+const usage = `Usage:
+  horde [options] URL            load URL and report what happened
+  horde demo [options] [PATH]    the same against an embedded target on loopback
+  horde serve [options]          the embedded target alone
+
+  horde -c 100 -t 10 http://127.0.0.1:8080/
+`
+
+func runHelp(w io.Writer) {
+	fmt.Fprint(w, usage)
+	config.WriteHelp(w, config.RunOptions)
 }
 
-func faultsHelp() string {
-	var b strings.Builder
-	b.WriteString("Faults, by --fault SPEC or by the request path /fault/SPEC:\n")
+func serveHelp(w io.Writer) {
+	fmt.Fprint(w, "Usage:\n  horde serve [options]\n\nPrints the address it listens on and answers until it is interrupted.\n")
+	config.WriteHelp(w, config.ServeOptions)
+	fmt.Fprint(w, "\nFaults, by --fault SPEC (then * too) or by the request path /fault/SPEC:\n")
 	for _, f := range nullserver.Faults() {
-		note := ""
+		mark := " "
 		if f.ServerOnly {
-			note = " (--fault only)"
+			mark = "*"
 		}
-		fmt.Fprintf(&b, "  %-22s %s%s\n", f.Form, f.Meaning, note)
+		fmt.Fprintf(w, " %s %-22s  %s\n", mark, f.Form, f.Meaning)
 	}
-	return b.String()
-}
-
-// optionsOf lists flags, with help and version, as the command line may hold them.
-func optionsOf(flags []cli.Flag) []config.Option {
-	var options []config.Option
-	for _, f := range append(flags, cli.HelpFlag, cli.VersionFlag) {
-		_, isBool := f.(*cli.BoolFlag)
-		options = append(options, config.Option{Names: f.Names(), Value: !isBool})
-	}
-	return options
 }
 
 // load is the main job.
@@ -304,14 +252,15 @@ func serveOptions(c *cli.Context) (nullserver.Options, error) {
 	if c.NArg() > 0 {
 		return o, &config.Usage{Text: fmt.Sprintf("serve takes no operand, %q is one", c.Args().First())}
 	}
-	number := func(option string) (n uint64) {
-		n, err := strconv.ParseUint(c.String(option), 10, 40)
+	var numbers [3]uint64
+	for i, option := range [...]string{"size", "processes", "budget"} {
+		n, err := strconv.ParseUint(c.String(option), 10, 48)
 		if err != nil {
-			return 0
+			return o, &config.Usage{Option: option, Text: fmt.Sprintf("%q must be a whole number", c.String(option))}
 		}
-		return n
+		numbers[i] = n
 	}
-	o.BodySize, o.Processes, o.Budget = int64(number("size")), int(number("processes")), number("budget")
+	o.BodySize, o.Processes, o.Budget = int64(numbers[0]), int(min(numbers[1], 4096)), numbers[2]
 	if spec := c.String("fault"); spec != "" {
 		fault, err := nullserver.ParseFault(spec)
 		if err != nil {
@@ -352,13 +301,13 @@ func (p *program) measure(c *cli.Context, url string, target *nullserver.Server)
 	if err != nil {
 		return err
 	}
-	out, err := openOutput(asked.Output)
+	out, err := report.Create(asked.Output)
 	if err != nil {
 		return &config.Usage{Option: "output", Text: err.Error()}
 	}
-	defer out.discard()
+	defer out.Discard()
 	result := &stats.Run{Tool: tool(), Plan: asked.Facts}
-	result.Plan.Argv = append([]string{"horde"}, config.Redact(p.line.Args)...)
+	result.Plan.Argv = append(p.command, config.Redact(p.line.Args)...)
 	if err := p.perform(asked, cpus, result); err != nil {
 		return err
 	}
@@ -471,7 +420,7 @@ func fill(result *stats.Run, o *procs.Outcome) {
 }
 
 // print renders the result and sets the exit code.
-func (p *program) print(asked *config.Run, result *stats.Run, out *output) error {
+func (p *program) print(asked *config.Run, result *stats.Run, out *report.File) error {
 	verdict := stats.Judge(result, asked.Limits)
 	p.code = verdict.Exit
 	var document bytes.Buffer
@@ -480,7 +429,7 @@ func (p *program) print(asked *config.Run, result *stats.Run, out *output) error
 			return err
 		}
 	}
-	if err := out.commit(document.Bytes()); err != nil {
+	if err := out.Commit(document.Bytes()); err != nil {
 		return p.failure(stats.ExitFailed, fmt.Errorf("write %s: %w", asked.Output, err))
 	}
 	if result.Unreachable != "" {
@@ -497,49 +446,6 @@ func (p *program) print(asked *config.Run, result *stats.Run, out *output) error
 		err = report.Text(p.stdout, result, verdict)
 	}
 	return err
-}
-
-// output is the result file under way: written beside its place, then moved
-// there, so that an earlier one is lost only to a whole new one.
-type output struct {
-	name string
-	temp *os.File
-}
-
-func openOutput(name string) (*output, error) {
-	if name == "" {
-		return &output{}, nil
-	}
-	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		f, err := os.OpenFile(name, os.O_WRONLY, 0)
-		return &output{temp: f}, err
-	}
-	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
-	return &output{name: name, temp: f}, err
-}
-
-func (o *output) commit(document []byte) error {
-	if o.temp == nil {
-		return nil
-	}
-	_, err := o.temp.Write(document)
-	err = errors.Join(err, o.temp.Close())
-	if o.name == "" || err != nil {
-		return err
-	}
-	if err := os.Chmod(o.temp.Name(), 0o644); err != nil {
-		return err
-	}
-	defer func() { o.name = "" }()
-	return os.Rename(o.temp.Name(), o.name)
-}
-
-// discard removes what was not committed.
-func (o *output) discard() {
-	if o.temp != nil && o.name != "" {
-		_ = o.temp.Close()
-		_ = os.Remove(o.temp.Name())
-	}
 }
 
 // progress returns what shows a run going on, on stderr, and what clears it

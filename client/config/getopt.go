@@ -6,12 +6,6 @@ import (
 	"strings"
 )
 
-// Option is one option as a command line may hold it.
-type Option struct {
-	Names []string // without dashes, the canonical one first; one letter is a short option
-	Value bool     // it takes a value
-}
-
 // Line is a command line in order: options first, each by its canonical name,
 // then the operands.
 type Line struct {
@@ -54,9 +48,9 @@ func (l *Line) long(arg string, args []string, options []Option) ([]string, erro
 	switch {
 	case o == nil || len(name) < 2:
 		return nil, unknown("--"+name, options)
-	case !o.Value && attached:
+	case o.Value == "" && attached:
 		return nil, &Usage{Text: fmt.Sprintf("option --%s takes no value", name)}
-	case !o.Value:
+	case o.Value == "":
 		l.add(o, "--"+name, "", false)
 		return args, nil
 	case attached:
@@ -76,7 +70,7 @@ func (l *Line) short(arg string, args []string, options []Option) ([]string, err
 		switch {
 		case o == nil:
 			return nil, unknown("-"+name, options)
-		case !o.Value:
+		case o.Value == "":
 			l.add(o, "-"+name, "", false)
 			continue
 		case i+1 < len(arg):

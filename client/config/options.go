@@ -1,0 +1,101 @@
+package config
+
+// Option is one option of a command. The tables below are the one source of
+// what the program accepts, of --help, of the man page and of the README.
+type Option struct {
+	Names   []string // without dashes, the canonical one first; one letter is a short option
+	Value   string   // what stands for its value in the help, "" = it takes none
+	Default string
+	Repeat  bool   // every value counts, not the last one alone
+	Group   string // heading it stands under
+	Text    string
+}
+
+// The groups, in the order of the help.
+const (
+	groupLoad    = "Load"
+	groupRequest = "Request"
+	groupTarget  = "Target"
+	groupSuccess = "Success and thresholds"
+	groupWorkers = "Workers"
+	groupOutput  = "Output"
+)
+
+// RunOptions are the options of a run.
+var RunOptions = []Option{
+	{Names: []string{"clients", "c"}, Value: "N", Default: "1", Group: groupLoad, Text: "clients at once"},
+	{Names: []string{"time", "t"}, Value: "T", Default: "30", Group: groupLoad,
+		Text: "length of the run: seconds (60, 0.5) or a duration (90s, 5m, 12h)"},
+	{Names: []string{"requests", "n"}, Value: "N", Group: groupLoad,
+		Text: "stop after N requests in all; alone it has no time limit, with -t whichever comes first"},
+	{Names: []string{"keepalive", "k"}, Group: groupLoad, Text: "keep connections open instead of one connection per request"},
+	{Names: []string{"timeout"}, Value: "T", Default: "10s", Group: groupLoad, Text: "limit for a whole request"},
+	{Names: []string{"connect-timeout"}, Value: "T", Default: "3s", Group: groupLoad, Text: "limit for the connect of a request"},
+	{Names: []string{"force", "f"}, Group: groupLoad, Text: "do not wait for the answer: a request that was sent counts as succeeded"},
+
+	{Names: []string{"method", "m"}, Value: "M", Default: "GET", Group: groupRequest, Text: "method; POST if there is a body"},
+	{Names: []string{"get"}, Group: groupRequest, Text: "method GET"},
+	{Names: []string{"head"}, Group: groupRequest, Text: "method HEAD"},
+	{Names: []string{"options"}, Group: groupRequest, Text: "method OPTIONS"},
+	{Names: []string{"trace"}, Group: groupRequest, Text: "method TRACE"},
+	{Names: []string{"http09", "9"}, Group: groupRequest, Text: "speak HTTP/0.9"},
+	{Names: []string{"http10", "1"}, Group: groupRequest, Text: "speak HTTP/1.0"},
+	{Names: []string{"http11", "2"}, Group: groupRequest, Text: "speak HTTP/1.1, the default"},
+	{Names: []string{"header", "H"}, Value: "'K: V'", Repeat: true, Group: groupRequest,
+		Text: "add a header line, or replace a built-in one; repeatable"},
+	{Names: []string{"reload", "r"}, Group: groupRequest, Text: "ask caches for a fresh copy (Pragma: no-cache)"},
+	{Names: []string{"data"}, Value: "S", Group: groupRequest, Text: "request body"},
+	{Names: []string{"body-file"}, Value: "F", Group: groupRequest, Text: "request body from a file, read once"},
+	{Names: []string{"content-type", "T"}, Value: "T", Group: groupRequest,
+		Text: "type of the body, application/x-www-form-urlencoded unless told"},
+	{Names: []string{"auth", "A"}, Value: "U:P", Group: groupRequest, Text: "basic authentication as user U with password P"},
+	{Names: []string{"cookie"}, Value: "S", Group: groupRequest, Text: "cookie line, such as a=1; b=2"},
+	{Names: []string{"user-agent"}, Value: "S", Group: groupRequest, Text: "user agent line"},
+
+	{Names: []string{"proxy", "p"}, Value: "H:P", Group: groupTarget, Text: "send through the HTTP proxy at host H, port P (80 unless told)"},
+	{Names: []string{"4"}, Group: groupTarget, Text: "use IPv4 addresses only"},
+	{Names: []string{"6"}, Group: groupTarget, Text: "use IPv6 addresses only"},
+
+	{Names: []string{"expect"}, Value: "CODES", Default: "200-399", Group: groupSuccess,
+		Text: "statuses that count as success, such as 200-299,304"},
+	{Names: []string{"max-failed"}, Value: "P", Group: groupSuccess, Text: "exit with 4 if more than P percent of the requests failed"},
+	{Names: []string{"max-p99"}, Value: "T", Group: groupSuccess, Text: "exit with 4 if the 99th percentile of the latency is above T"},
+	{Names: []string{"min-rate"}, Value: "R", Group: groupSuccess, Text: "exit with 4 if fewer than R requests succeeded per second"},
+
+	{Names: []string{"workers", "w"}, Value: "W", Default: PerClient, Group: groupWorkers,
+		Text: "worker processes: per-client, auto (one for each allowed CPU) or a number; clients are shared out evenly"},
+	{Names: []string{"pin"}, Value: "CPUS", Default: "auto", Group: groupWorkers,
+		Text: "CPUs for the workers, round robin: auto (all that are allowed), none, or a list such as 0,2-3"},
+
+	{Names: []string{"output", "o"}, Value: "F", Group: groupOutput, Text: "write the result file (JSON)"},
+	{Names: []string{"json"}, Group: groupOutput, Text: "the result file on stdout instead of the report"},
+	{Names: []string{"classic"}, Group: groupOutput,
+		Text: "exactly webbench 1.5: its request, its arithmetic, its two lines; also when called as webbench"},
+	{Names: []string{"quiet", "q"}, Group: groupOutput, Text: "no live progress"},
+	{Names: []string{"progress"}, Value: "HOW", Default: "auto", Group: groupOutput,
+		Text: "live progress on stderr: auto (on a terminal), plain (a line a second) or none"},
+	help, version,
+}
+
+// ServeOptions are the options of the embedded target.
+var ServeOptions = []Option{
+	{Names: []string{"listen"}, Value: "ADDR", Group: groupTarget, Default: "127.0.0.1:0", Text: "address and port to listen on"},
+	{Names: []string{"fault"}, Value: "SPEC", Group: groupTarget, Text: "play a fault for every path but /fault/SPEC"},
+	{Names: []string{"size"}, Value: "BYTES", Group: groupTarget, Default: "12", Text: "length of the body of an answer"},
+	{Names: []string{"processes"}, Value: "N", Group: groupTarget, Default: "0", Text: "serving processes; 0 = half the allowed CPUs"},
+	{Names: []string{"budget"}, Value: "N", Group: groupTarget, Default: "0", Text: "answer N requests in all, then stay silent; 0 = no limit"},
+	help, version,
+}
+
+var (
+	help    = Option{Names: []string{"help", "h", "?"}, Group: groupOutput, Text: "show the options"}
+	version = Option{Names: []string{"version", "V"}, Group: groupOutput, Text: "show the version"}
+)
+
+// Default returns the default of an option of a run as the help shows it.
+func Default(name string) string {
+	if o := find(RunOptions, name); o != nil {
+		return o.Default
+	}
+	return ""
+}
