@@ -69,7 +69,7 @@ func (s *Server) Addr() netip.AddrPort { return s.addr }
 func (s *Server) Done() <-chan struct{} { return s.done }
 
 // Counts is what the serving processes have counted so far, and after Stop
-// the last word.
+// the last word. Before, an answer may have arrived that is not counted yet.
 func (s *Server) Counts() Counts {
 	s.mu.Lock()
 	defer s.mu.Unlock()
