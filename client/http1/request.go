@@ -13,7 +13,7 @@ import (
 // into bytes once; workers get the bytes.
 type Request struct {
 	Method  string // sent as given, e.g. "GET"
-	Target  string // the bytes of the request line as typed; origin-form, absolute-form or "*"
+	Target  string // as typed, without spaces: origin-form, absolute-form or "*"
 	Host    string // value of the Host line, with port and brackets where they belong
 	Version Version
 
