@@ -18,6 +18,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -62,7 +63,7 @@ func run(args []string, stdout, stderr io.Writer) int {
 	case p.line.Typed["version"] != "":
 		fmt.Fprintln(stdout, "horde", version)
 	default:
-		if err := app.Run(append(p.command, p.line.Args...)); err != nil {
+		if err := app.Run(slices.Concat(p.command, p.line.Args)); err != nil {
 			return p.fail(err)
 		}
 	}
@@ -307,7 +308,7 @@ func (p *program) measure(c *cli.Context, url string, target *nullserver.Server)
 	}
 	defer out.Discard()
 	result := &stats.Run{Tool: tool(), Plan: asked.Facts}
-	result.Plan.Argv = append(p.command, config.Redact(p.line.Args)...)
+	result.Plan.Argv = slices.Concat(p.command, config.Redact(p.line.Args))
 	if err := p.perform(asked, cpus, result); err != nil {
 		return err
 	}

@@ -1,7 +1,7 @@
 package client
 
 import (
-	"golang.org/x/sys/unix"
+	"syscall"
 
 	"horde/client/http1"
 	"horde/stats"
@@ -36,7 +36,7 @@ type client struct {
 // failure is the first cause of a failed request.
 type failure struct {
 	class stats.Class
-	errno unix.Errno
+	errno syscall.Errno
 }
 
 // step says how a part of a request ended.
@@ -51,7 +51,7 @@ const (
 )
 
 // fail notes the cause and gives up the connection.
-func (c *client) fail(class stats.Class, errno unix.Errno) step {
+func (c *client) fail(class stats.Class, errno syscall.Errno) step {
 	c.why = failure{class, errno}
 	c.drop()
 	return failed
@@ -185,7 +185,7 @@ func (c *client) establish(limit int64) step {
 			c.sent = n
 			c.loop.tally.BytesWritten += uint64(n)
 			return done
-		case errno == unix.ECONNRESET || errno == unix.EPIPE:
+		case errno == syscall.ECONNRESET || errno == syscall.EPIPE:
 			// Only an established connection can be reset: a reset that
 			// answers a SYN is ECONNREFUSED. What came before it is still readable.
 			c.sent, c.why.errno = 0, errno
@@ -231,7 +231,7 @@ func (c *client) sendRest(reused bool) step {
 			c.sent += n
 			c.loop.tally.BytesWritten += uint64(n)
 			continue
-		case errno == unix.ECONNRESET || errno == unix.EPIPE:
+		case errno == syscall.ECONNRESET || errno == syscall.EPIPE:
 			c.why.errno = errno
 			return pending
 		case !again(errno):
@@ -356,9 +356,9 @@ func (c *client) empty(reused bool) step {
 }
 
 // broken judges a connection that a system call found broken.
-func (c *client) broken(errno unix.Errno, reused bool) step {
+func (c *client) broken(errno syscall.Errno, reused bool) step {
 	c.why.errno = errno
-	reset := errno == unix.ECONNRESET || errno == unix.EPIPE
+	reset := errno == syscall.ECONNRESET || errno == syscall.EPIPE
 	switch {
 	case reset && c.answer.Started():
 		return c.fail(stats.ResetBody, errno)
@@ -386,7 +386,7 @@ func (c *client) giveUp(w wake) step {
 	case ended:
 		return over
 	case unwatched:
-		return c.fail(stats.LocalMem, unix.ENOSPC)
+		return c.fail(stats.LocalMem, syscall.ENOSPC)
 	}
 	return c.fail(lateClass(c.phase), 0)
 }
@@ -404,21 +404,21 @@ func lateClass(phase stats.Phase) stats.Class {
 }
 
 // connectClass names what an errno means for a connection.
-func connectClass(errno unix.Errno) stats.Class {
+func connectClass(errno syscall.Errno) stats.Class {
 	switch errno {
-	case unix.ECONNREFUSED:
+	case syscall.ECONNREFUSED:
 		return stats.Refused
-	case unix.ECONNRESET, unix.EPIPE:
+	case syscall.ECONNRESET, syscall.EPIPE:
 		return stats.ResetConnect
-	case unix.ETIMEDOUT:
+	case syscall.ETIMEDOUT:
 		return stats.KernelETimedout
-	case unix.EHOSTUNREACH, unix.ENETUNREACH, unix.EHOSTDOWN, unix.ENETDOWN, unix.EACCES, unix.EPERM:
+	case syscall.EHOSTUNREACH, syscall.ENETUNREACH, syscall.EHOSTDOWN, syscall.ENETDOWN, syscall.EACCES, syscall.EPERM:
 		return stats.Unreachable
-	case unix.EADDRNOTAVAIL, unix.EADDRINUSE:
+	case syscall.EADDRNOTAVAIL, syscall.EADDRINUSE:
 		return stats.LocalPorts
-	case unix.EMFILE, unix.ENFILE:
+	case syscall.EMFILE, syscall.ENFILE:
 		return stats.LocalFDs
-	case unix.ENOBUFS, unix.ENOMEM:
+	case syscall.ENOBUFS, syscall.ENOMEM:
 		return stats.LocalMem
 	}
 	return stats.Other
