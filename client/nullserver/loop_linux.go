@@ -213,7 +213,7 @@ func (l *loop) stir(c *conn, events uint32) {
 		c.hungUp = true
 	}
 	// Whoever still owes an answer does not read and would not notice the end.
-	gone := events&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && (c.busy || c.discard)
+	gone := events&(unix.EPOLLHUP|unix.EPOLLERR) != 0 && c.busy
 	if gone || c.deaf && c.hungUp {
 		l.close(c)
 		return
