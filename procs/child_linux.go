@@ -41,10 +41,8 @@ const (
 	lost     // it ended, or was given up, without one
 )
 
-// starter starts the workers of one CPU from a thread of its own, which they
-// inherit its attributes from: affinity, timer slack, and a signal mask that
-// keeps Ctrl-C and friends from them, because stopping is the parent's to say.
-// The thread lives until the workers are gone: Pdeathsig is tied to the thread
+// starter starts the workers of one CPU from a thread of its own, whose
+// affinity and timer slack they inherit. The thread lives until the workers are gone: Pdeathsig is tied to the thread
 // that started a process, not to its parent process (prctl(2)).
 type starter struct {
 	path     string
@@ -112,9 +110,6 @@ func (s *starter) start() error {
 		}
 	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(monitorSlack), 0, 0, 0)
-	if err := unix.PthreadSigmask(unix.SIG_BLOCK, &stopSignals, nil); err != nil {
-		return os.NewSyscallError("pthread_sigmask", err)
-	}
 	for _, c := range s.children {
 		if s.cancel() {
 			return nil
@@ -125,9 +120,6 @@ func (s *starter) start() error {
 	}
 	return nil
 }
-
-// stopSignals are SIGHUP, SIGINT and SIGTERM.
-var stopSignals = unix.Sigset_t{Val: [16]uint64{1<<(unix.SIGHUP-1) | 1<<(unix.SIGINT-1) | 1<<(unix.SIGTERM-1)}}
 
 // startOne starts a worker and hands it its plan, or as much of it as its pipe
 // takes at once.

@@ -438,8 +438,8 @@ func (r *run) showProgress() {
 	}
 	span := (now - r.progress.at).Seconds()
 	r.options.Progress(stats.Snapshot{
-		Elapsed:   now,
-		PerSecond: float64(r.tally.Succeeded-r.progress.succeeded) / span,
+		Elapsed: now, Duration: r.options.Plan.Duration,
+		Rate:      float64(r.tally.Succeeded-r.progress.succeeded) / span,
 		Succeeded: r.tally.Succeeded, Failed: r.tally.Failed,
 		Unfinished: r.tally.Begun - r.tally.Succeeded - r.tally.Failed - r.lost,
 		Alive:      r.alive, Workers: len(r.children),

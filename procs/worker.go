@@ -3,6 +3,8 @@ package procs
 import (
 	"fmt"
 	"os"
+	"os/signal"
+	"syscall"
 	"time"
 
 	"horde/client"
@@ -33,6 +35,9 @@ func init() {
 // work is a worker's whole life. Its exit code is 0 even if every request
 // failed; what cannot be reported over the pipe ends it with 1.
 func work() int {
+	// Ctrl-C reaches the whole process group; when to stop is the parent's to
+	// say. A signal mask would not do: the runtime clears it at its start.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	restoreTimerSlack()
 	w := worker{}
 	if err := w.run(); err != nil {
