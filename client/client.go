@@ -1,6 +1,7 @@
 package client
 
 import (
+	"cmp"
 	"syscall"
 
 	"horde/client/http1"
@@ -92,6 +93,7 @@ func (c *client) request() step {
 		return c.fail(stats.StaleConn, c.why.errno)
 	}
 	c.drop()
+	c.why = failure{}
 	tally.Resent++
 	return c.requestAnew()
 }
@@ -209,11 +211,14 @@ func (c *client) exchange(reused bool) step {
 	if c.loop.plan.HalfSend {
 		finishSending(c.fd)
 	}
-	if c.loop.plan.Force {
+	whole := c.sent == len(c.loop.plan.Request)
+	switch {
+	case c.loop.plan.Force && !whole:
+		return c.fail(stats.ResetWait, c.why.errno)
+	case c.loop.plan.Force:
 		c.drop()
 		return done
-	}
-	if c.sent == len(c.loop.plan.Request) {
+	case whole && !c.answer.Started():
 		c.phase = stats.Waiting
 	}
 	return c.receive(reused)
@@ -232,7 +237,7 @@ func (c *client) sendRest(reused bool) step {
 			c.loop.tally.BytesWritten += uint64(n)
 			continue
 		case errno == syscall.ECONNRESET || errno == syscall.EPIPE:
-			c.why.errno = errno
+			c.why.errno = cmp.Or(c.why.errno, errno)
 			return pending
 		case !again(errno):
 			return c.broken(errno, reused)

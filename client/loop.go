@@ -63,8 +63,7 @@ type coroutine struct {
 // Run drives the clients of plan in this process until the run is over: its
 // time is up, its requests are done, or control is readable or hung up. Before
 // clock shows 0 it waits. report gets what was counted in a second that is
-// over, if anything was, and at the end what was counted since; it must not
-// keep the tally. The result is what was under way at the end, and the end.
+// over, and at the end what was counted since; it must not keep the tally. The result is what was under way at the end, and the end.
 func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (stats.Unfinished, int64, error) {
 	l := &loop{
 		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
@@ -87,7 +86,7 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 	}
 	l.now = min(l.now, l.end)
 	if l.broken == nil {
-		l.broken = l.report(int(l.now/second), &l.tally)
+		l.broken = l.report(l.second(), &l.tally)
 	}
 	return l.unfinished(), l.now, l.broken
 }
@@ -125,12 +124,15 @@ func (l *loop) wake(stop bool) {
 	if l.now < l.tick || l.now >= l.end {
 		return
 	}
-	if err := l.report(int(l.tick/second)-1, &l.tally); err != nil {
+	if err := l.report(l.second(), &l.tally); err != nil {
 		l.broken, l.stopped = err, true
 	}
 	l.tally.Reset()
 	l.tick = (l.now/second + 1) * second
 }
+
+// second is the number of the second that the tally belongs to.
+func (l *loop) second() int { return int(l.tick/second) - 1 }
 
 // unfinished looks at what is under way at the end.
 func (l *loop) unfinished() stats.Unfinished {
@@ -258,7 +260,7 @@ func (l *loop) round(hurry bool) {
 // patience is how many milliseconds the loop may wait for events, rounded up:
 // the clock decides, not the wait.
 func (l *loop) patience(hurry bool) int {
-	if hurry || len(l.turns) > 0 {
+	if hurry || len(l.turns) > 0 || l.expired() {
 		return 0
 	}
 	next := min(l.tick, l.end, l.alarms[0].alarm)
