@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,11 @@ func testMain(m *testing.M) int {
 		}
 	}
 	flag.Parse()
+	if runtime.GOMAXPROCS(0) < 3 { // most tests wait for a deadline most of the time
+		if err := flag.Set("test.parallel", "3"); err != nil {
+			return fail(err)
+		}
+	}
 	if os.Getenv(insideVar) != "" {
 		horde = os.Getenv("HORDE_BINARY")
 		return m.Run()

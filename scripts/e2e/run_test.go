@@ -168,6 +168,7 @@ func (p *process) wait() *outcome {
 		2*time.Second, 10*time.Millisecond, "processes left in the group of horde")
 	assert.NotContains(p.t, o.stdout, "\x1b", "escape sequences on stdout")
 	assert.NotContains(p.t, o.stdout, "\r", "carriage returns on stdout")
+	assert.NotContains(p.t, o.stderr, "goroutine ", "a crash")
 	if slices.Contains(p.args, "--json") && o.stdout != "" {
 		o.result = decode(p.t, o.stdout)
 		assertConsistent(p.t, o.result)
