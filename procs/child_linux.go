@@ -16,14 +16,17 @@ import (
 // child is the parent's handle on one worker.
 type child struct {
 	id, clients int
-	cpu         int // the one CPU it is bound to, -1 = not bound
-	pid         int // 0 = not started
-	control     int // our end of its control pipe, -1 = closed
-	report      int // our end of its report pipe, -1 = closed
+	cpu         int      // the one CPU it is bound to, -1 = not bound
+	pid         int      // 0 = not started
+	control     int      // our end of its control pipe, -1 = closed
+	report      int      // our end of its report pipe, -1 = closed
+	args        []string // its whole command line
 	state       state
-	out         []byte // of the plan, what the control pipe had no room for yet
+	out         []byte // what the control pipe had no room for yet
+	owed        bool   // out is not empty, and the loop is told when there is room
 	in          []byte // read and not decoded
 	greeted     bool   // it has sent the magic line
+	garbled     bool   // it has sent what cannot be believed
 
 	begun, succeeded, failed uint64 // as reported
 	final                    wire.Final
@@ -37,6 +40,7 @@ type state uint8
 const (
 	starting state = iota // started or not; it has not said that it is ready
 	prepared
+	running  // told when to begin
 	finished // its final record is in
 	lost     // it ended, or was given up, without one
 )
@@ -148,7 +152,7 @@ func (s *starter) startOne(c *child) (err error) {
 		}
 	}
 	null := uintptr(s.null)
-	pid, err := syscall.ForkExec(s.path, workerArgs(c.id), &syscall.ProcAttr{
+	pid, err := syscall.ForkExec(s.path, c.args, &syscall.ProcAttr{
 		Env:   s.env,
 		Files: []uintptr{null, null, 2, uintptr(control[0]), uintptr(report[1])},
 		Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
@@ -177,38 +181,29 @@ func (c *child) push() {
 			c.out = c.out[n:]
 		}
 	}
+	c.out = nil // a plan may be large
 }
 
-// send puts a frame behind what the control pipe still owes.
-func (c *child) send(frame []byte) {
-	c.out = append(c.out, frame...)
-	c.push()
-}
-
-// pull reads what the worker has sent; ended says that it sent its last.
+// pull reads once from what the worker has sent; ended says that it sent its
+// last. What is left is another event: one worker cannot keep the loop from
+// the others.
 func (c *child) pull(buf []byte) (ended bool) {
-	for {
-		n, err := unix.Read(c.report, buf)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err == unix.EAGAIN:
-			return false
-		case err != nil || n == 0:
-			return true
-		}
-		c.in = append(c.in, buf[:n]...)
-		if n < len(buf) {
-			return false
-		}
+	n, err := unix.Read(c.report, buf)
+	switch {
+	case err == unix.EINTR || err == unix.EAGAIN:
+		return false
+	case err != nil || n == 0:
+		return true
 	}
+	c.in = append(c.in, buf[:n]...)
+	return false
 }
 
 // closeControl tells the worker to stop.
 func (c *child) closeControl() {
 	if c.control >= 0 {
 		_ = unix.Close(c.control)
-		c.control = -1
+		c.control, c.out, c.owed = -1, nil, false
 	}
 }
 

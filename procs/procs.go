@@ -57,6 +57,10 @@ var ErrNoWorkers = errors.New("no worker could be started")
 // and returns when the last one is gone. An error means that nothing ran.
 func Run(o Options) (*Outcome, error) {
 	r := &run{options: o, children: layOut(o)}
+	return r.perform()
+}
+
+func (r *run) perform() (*Outcome, error) {
 	if err := r.open(); err != nil {
 		return nil, err
 	}
@@ -83,7 +87,7 @@ func Run(o Options) (*Outcome, error) {
 func layOut(o Options) []*child {
 	children := make([]*child, o.Workers)
 	for i := range children {
-		c := &child{id: i, clients: share(o.Plan.Clients, o.Workers, i), cpu: -1, control: -1, report: -1}
+		c := &child{id: i, args: workerArgs(i), clients: share(o.Plan.Clients, o.Workers, i), cpu: -1, control: -1, report: -1}
 		if len(o.CPUs) > 0 {
 			c.cpu = o.CPUs[i%len(o.CPUs)]
 		}

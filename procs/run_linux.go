@@ -21,13 +21,13 @@ type run struct {
 	signal   int // eventfd: a signal has come
 	signals  atomic.Int32
 	first    atomic.Pointer[os.Signal]
-	done     chan struct{}
+	done     chan struct{} // closed when no signal is wanted any more
+	deaf     chan struct{} // closed when none is listened for
 	buf      []byte
 	events   []unix.EpollEvent
 
 	alive     int // workers that are watched
 	waiting   int // of them, those that are not ready
-	finals    int // final records that are in
 	lastSign  time.Time
 	released  time.Duration // on the monotonic clock; 0 = not yet
 	startedAt time.Time
@@ -60,20 +60,22 @@ func (r *run) open() error {
 	r.poll, r.signal = poll, signal
 	r.buf = make([]byte, 64<<10)
 	r.events = make([]unix.EpollEvent, 256)
-	r.done = make(chan struct{})
-	r.watch(signal, signalSlot)
+	r.done, r.deaf = make(chan struct{}), make(chan struct{})
+	r.watch(signal, unix.EPOLLIN, signalSlot)
 	go r.listen()
 	return nil
 }
 
 func (r *run) close() {
 	close(r.done)
+	<-r.deaf // or it would write to whatever gets the number next
 	_ = unix.Close(r.poll)
 	_ = unix.Close(r.signal)
 }
 
 // listen turns signals into events of the loop.
 func (r *run) listen() {
+	defer close(r.deaf)
 	for {
 		select {
 		case s := <-r.options.Signals:
@@ -92,8 +94,8 @@ func (r *run) reason(format string, args ...any) {
 	r.reasons = append(r.reasons, fmt.Sprintf(format, args...))
 }
 
-func (r *run) watch(fd, slot int) {
-	ev := unix.EpollEvent{Events: unix.EPOLLIN, Fd: int32(slot)}
+func (r *run) watch(fd int, events uint32, slot int) {
+	ev := unix.EpollEvent{Events: events, Fd: int32(slot)}
 	if err := unix.EpollCtl(r.poll, unix.EPOLL_CTL_ADD, fd, &ev); err != nil {
 		panic(fmt.Sprintf("procs: internal error: epoll_ctl: %v", err))
 	}
@@ -111,9 +113,27 @@ func (r *run) watchAll() {
 		if c.pid != 0 {
 			r.alive++
 			r.waiting++
-			r.watch(c.report, c.id)
+			r.watch(c.report, unix.EPOLLIN, c.id)
+			r.push(c)
 		}
 	}
+}
+
+// push writes what the control pipe has room for. While something is left, that
+// room is an event too: a worker that has not got its whole plan sends nothing
+// that would wake the loop.
+func (r *run) push(c *child) {
+	c.push()
+	owed := len(c.out) > 0
+	switch {
+	case owed == c.owed:
+		return
+	case owed:
+		r.watch(c.control, unix.EPOLLOUT, c.id)
+	default:
+		_ = unix.EpollCtl(r.poll, unix.EPOLL_CTL_DEL, c.control, nil)
+	}
+	c.owed = owed
 }
 
 // prepare waits until every worker is ready, or the rest has been silent for
@@ -127,16 +147,17 @@ func (r *run) prepare() {
 		}
 		r.wait(left)
 	}
+	interrupted := r.interrupted() // a signal from here on finds a run to stop
 	for _, c := range r.children {
 		switch {
 		case c.pid == 0 || c.report < 0:
-		case r.interrupted():
+		case interrupted:
 			c.kill()
 		case c.state == starting:
 			r.giveUp(c, fmt.Sprintf("was not ready within %v", readyLimit))
 		}
 	}
-	for r.waiting > 0 || r.interrupted() && r.alive > 0 { // those killed now
+	for r.waiting > 0 || interrupted && r.alive > 0 { // those killed now
 		r.wait(readyLimit)
 	}
 }
@@ -148,8 +169,14 @@ func (r *run) release() {
 	r.startedAt = time.Now().Add(lead)
 	frame := wire.AppendGo(nil, int64(r.released))
 	for _, c := range r.children {
-		if c.state == prepared {
-			c.send(frame)
+		switch {
+		case c.state != prepared:
+		case c.problem != "": // given up, and ready too late
+			c.kill()
+		default:
+			c.state = running
+			c.out = append(c.out, frame...)
+			r.push(c)
 		}
 	}
 	if r.interrupted() {
@@ -165,11 +192,12 @@ func (r *run) collect() {
 	for r.alive > 0 {
 		r.wait(r.patience())
 		r.showProgress()
+		if r.interrupted() {
+			r.stop()
+		}
 		switch {
 		case r.signals.Load() > 1:
 			r.killAll("killed by a second signal")
-		case r.interrupted():
-			r.stop()
 		case r.overdue():
 			r.killAll("did not report its end in time")
 		}
@@ -253,10 +281,16 @@ func (r *run) wait(limit time.Duration) {
 }
 
 func (r *run) handle(c *child) {
-	c.push()
+	if c.report < 0 { // buried by an earlier event of the same batch
+		return
+	}
+	r.push(c)
 	ended := c.pull(r.buf)
-	if err := r.decode(c); err != nil && c.problem == "" {
-		c.problem = fmt.Sprintf("worker %d sent garbage: %v", c.id, err)
+	if err := r.decode(c); err != nil {
+		c.garbled = true // nothing it sends is counted any more
+		if c.problem == "" {
+			c.problem = fmt.Sprintf("worker %d sent garbage: %v", c.id, err)
+		}
 		c.kill()
 	}
 	if ended {
@@ -264,10 +298,12 @@ func (r *run) handle(c *child) {
 	}
 }
 
-// bury takes a worker that has ended off the books.
+// bury takes a worker that has ended off the books. One that has only closed
+// its pipe is ended now; one that is on its way out keeps its exit code.
 func (r *run) bury(c *child) {
 	c.closeControl()
 	c.closeReport()
+	c.kill()
 	c.reap()
 	r.alive--
 	r.lastSign = time.Now()
@@ -277,35 +313,58 @@ func (r *run) bury(c *child) {
 	if c.state == finished {
 		return
 	}
-	if c.state == prepared && r.released > 0 && c.begun == 0 && r.elapsed() > 0 {
-		// Released, and dead before its first report: each of its clients has
-		// begun a request.
-		c.begun = uint64(c.clients)
+	if c.state == running && c.begun == 0 && r.elapsed() > 0 {
+		// Released, and dead before its first report.
+		c.begun = r.firstRequests(c)
 		r.tally.Begun += c.begun
 		r.series.Add(0, &stats.Tally{Begun: c.begun})
 	}
 	c.state = lost
 	under := c.begun - c.succeeded - c.failed
 	r.lost += under
-	if r.released > 0 {
-		r.series.Lose(int(max(r.elapsed(), 0)/time.Second), under)
+	if under > 0 {
+		r.series.Lose(r.second(), under)
 	}
+}
+
+// firstRequests is how many requests a worker begins at once: one for each of
+// its clients, unless its share of all requests is smaller.
+func (r *run) firstRequests(c *child) uint64 {
+	n := uint64(c.clients)
+	if plan := &r.options.Plan; plan.Limited {
+		n = min(n, share(plan.Requests, len(r.children), c.id))
+	}
+	return n
+}
+
+// second is the second of the run it is now, the last one if its time is over.
+func (r *run) second() int {
+	at := r.elapsed()
+	if d := r.options.Plan.Duration; d > 0 {
+		at = min(at, d-1)
+	}
+	return int(at / time.Second)
 }
 
 // decode takes the whole frames of what a worker has sent.
 func (r *run) decode(c *child) error {
+	if c.garbled {
+		c.in = nil
+		return nil
+	}
 	b := c.in
 	if !c.greeted {
-		if len(b) < len(wire.Magic) {
-			return nil
-		}
-		if string(b[:len(wire.Magic)]) != wire.Magic {
+		n := min(len(b), len(wire.Magic))
+		if string(b[:n]) != wire.Magic[:n] {
 			return wire.ErrMagic
 		}
-		c.greeted, b = true, b[len(wire.Magic):]
+		if n < len(wire.Magic) {
+			return nil
+		}
+		c.greeted, b = true, b[n:]
 	}
 	for {
-		kind, payload, rest, ok, err := wire.Next(b)
+		kind, payload, rest, ok, err := wire.Next(b, wire.MaxReport)
 		if err != nil {
 			return err
 		}
@@ -332,9 +391,9 @@ func (r *run) take(c *child, kind wire.Kind, payload []byte) error {
 		r.waiting--
 		r.lastSign = time.Now()
 		return nil
-	case kind == wire.KindInterval && c.state == prepared:
+	case kind == wire.KindInterval && c.state == running:
 		return r.takeInterval(c, payload)
-	case kind == wire.KindFinal && c.state == prepared:
+	case kind == wire.KindFinal && c.state == running:
 		return r.takeFinal(c, payload)
 	}
 	return fmt.Errorf("frame of kind %d out of place", kind)
@@ -352,12 +411,11 @@ func (r *run) takeInterval(c *child, payload []byte) error {
 	if second > int(r.elapsed()/time.Second)+1 || second > longestRun {
 		return fmt.Errorf("second %d has not come", second)
 	}
-	c.begun += r.interval.Begun
-	c.succeeded += r.interval.Succeeded
-	c.failed += r.interval.Failed
-	if c.begun < c.succeeded+c.failed {
-		return fmt.Errorf("more requests ended than begun")
+	begun, succeeded, failed := c.begun+r.interval.Begun, c.succeeded+r.interval.Succeeded, c.failed+r.interval.Failed
+	if begun < succeeded+failed {
+		return fmt.Errorf("%d requests ended, %d begun", succeeded+failed, begun)
 	}
+	c.begun, c.succeeded, c.failed = begun, succeeded, failed
 	r.tally.Add(&r.interval)
 	r.series.Add(second, &r.interval)
 	return nil
@@ -371,8 +429,10 @@ func (r *run) takeFinal(c *child, payload []byte) error {
 	if under := c.begun - c.succeeded - c.failed; under != final.Unfinished.Sum() {
 		return fmt.Errorf("%d requests under way, %d of them accounted for", under, final.Unfinished.Sum())
 	}
+	if final.End > r.elapsed()+time.Second {
+		return fmt.Errorf("its end after %v has not come", final.End)
+	}
 	c.state, c.final = finished, final
-	r.finals++
 	r.unfinished.Add(final.Unfinished)
 	r.measured = max(r.measured, final.End)
 	return nil

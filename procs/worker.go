@@ -39,7 +39,7 @@ func work() int {
 	// say. A signal mask would not do: the runtime clears it at its start.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
 	restoreTimerSlack()
-	w := worker{}
+	w := worker{control: controlFD, reports: reportFD}
 	if err := w.run(); err != nil {
 		w.out = wire.AppendError(w.out[:0], err.Error())
 		_ = w.flush()
@@ -50,8 +50,9 @@ func work() int {
 
 // worker is this process as it sees itself.
 type worker struct {
-	out []byte // frames under construction
-	in  []byte // bytes read from the control pipe and not decoded
+	control, reports int    // its ends of the two pipes
+	out              []byte // frames under construction
+	in               []byte // bytes read from the control pipe and not decoded
 }
 
 func (w *worker) run() error {
@@ -80,7 +81,7 @@ func (w *worker) run() error {
 
 func (w *worker) drive(plan *client.Plan, release int64) error {
 	before := cpuTime()
-	unfinished, end, err := client.Run(plan, client.NewClock(release), controlFD, w.report)
+	unfinished, end, err := client.Run(plan, client.NewClock(release), w.control, w.report)
 	if err != nil {
 		return err
 	}
@@ -101,7 +102,7 @@ func (w *worker) report(second int, t *stats.Tally) error {
 }
 
 func (w *worker) flush() error {
-	err := writeAll(reportFD, w.out)
+	err := writeAll(w.reports, w.out)
 	w.out = w.out[:0]
 	return err
 }
@@ -110,7 +111,7 @@ func (w *worker) flush() error {
 // valid until the next call.
 func (w *worker) next(want wire.Kind) ([]byte, error) {
 	for {
-		kind, payload, rest, ok, err := wire.Next(w.in)
+		kind, payload, rest, ok, err := wire.Next(w.in, wire.MaxPlan)
 		switch {
 		case err != nil:
 			return nil, err
@@ -120,7 +121,7 @@ func (w *worker) next(want wire.Kind) ([]byte, error) {
 			w.in = rest
 			return payload, nil
 		}
-		if w.in, err = readMore(controlFD, w.in); err != nil {
+		if w.in, err = readMore(w.control, w.in); err != nil {
 			return nil, err
 		}
 	}

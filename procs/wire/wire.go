@@ -36,8 +36,12 @@ import (
 // Magic opens a worker's stream; the digit is the version of the format.
 const Magic = "horde-wire 1\n"
 
-// MaxFrame bounds what a reader believes: a plan holds a request body.
-const MaxFrame = 1 << 30
+// What a reader believes a frame may hold, in bytes: a plan has a request body
+// in it, a report at most three full histograms.
+const (
+	MaxPlan   = 1 << 30
+	MaxReport = 1 << 20
+)
 
 // Kind is the kind of a frame.
 type Kind byte
@@ -56,7 +60,7 @@ const headerSize = 5
 // ErrMagic says that a stream does not begin as a worker's does.
 var ErrMagic = errors.New("not a worker of this version")
 
-// Begin starts a frame of kind at the end of b; End sets its length once the
+// begin starts a frame of kind at the end of b; end sets its length once the
 // payload is there. Both sides build frames in a buffer they keep.
 func begin(b []byte, kind Kind) []byte { return append(b, 0, 0, 0, 0, byte(kind)) }
 
@@ -66,13 +70,14 @@ func end(b []byte, start int) []byte {
 }
 
 // Next splits the first frame off b. ok is false if b does not hold a whole
-// one; the error says that it never will.
-func Next(b []byte) (kind Kind, payload, rest []byte, ok bool, err error) {
+// one; the error says that it never will, because its length is not from 1 to
+// most bytes.
+func Next(b []byte, most int) (kind Kind, payload, rest []byte, ok bool, err error) {
 	if len(b) < headerSize {
 		return 0, nil, b, false, nil
 	}
 	n := binary.LittleEndian.Uint32(b)
-	if n == 0 || n > MaxFrame {
+	if n == 0 || uint64(n) > uint64(most) {
 		return 0, nil, b, false, fmt.Errorf("frame of %d bytes", n)
 	}
 	if uint64(len(b)) < 4+uint64(n) {
@@ -111,7 +116,9 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	}
 	p.Address = address
 	p.Request = d.bytes()
-	p.Answer = http1.Answer(d.byte())
+	if p.Answer = http1.Answer(d.byte()); p.Answer > http1.Answer09 {
+		d.fail("kind of answer")
+	}
 	d.bools(&p.Reuse, &p.Resend, &p.Force, &p.Classic, &p.HalfSend, &p.Limited)
 	p.Clients = d.int()
 	p.Requests = d.uint()
@@ -190,10 +197,13 @@ func ReadFinal(payload []byte) (Final, error) {
 	d := decoder{b: payload}
 	var f Final
 	for i := range f.Unfinished.Count {
-		f.Unfinished.Count[i] = d.uint()
+		f.Unfinished.Count[i] = d.count()
 	}
 	f.Unfinished.Oldest = d.signed()
 	f.End = time.Duration(d.signed())
+	if f.Unfinished.Oldest < 0 || f.Unfinished.Oldest > int64(f.End) {
+		d.fail("a request older than the run")
+	}
 	f.CPUTime = time.Duration(d.signed())
 	f.RunDelay = time.Duration(d.signed())
 	return f, d.end()
@@ -236,15 +246,15 @@ func appendTally(b []byte, t *stats.Tally) []byte {
 
 func (d *decoder) tally(t *stats.Tally) {
 	for _, n := range counters(t) {
-		*n = d.uint()
+		*n = d.count()
 	}
 	for range d.length() {
-		t.Statuses = append(t.Statuses, stats.StatusCount{Status: d.int(), Count: d.uint()})
+		t.Statuses = append(t.Statuses, stats.StatusCount{Status: d.int(), Count: d.count()})
 	}
 	var failed uint64
 	for range d.length() {
 		f := stats.Failure{
-			Class: stats.Class(d.byte()), Phase: stats.Phase(d.byte()), Errno: d.int(), Count: d.uint(),
+			Class: stats.Class(d.byte()), Phase: stats.Phase(d.byte()), Errno: d.int(), Count: d.count(),
 			ClientTime: d.signed(), FirstAt: d.signed(), LastAt: d.signed(),
 		}
 		if !f.Class.Valid() || f.Phase >= stats.PhaseCount {
@@ -284,18 +294,18 @@ func appendHistogram(b []byte, h *stats.Histogram) []byte {
 }
 
 func (d *decoder) histogram(h *stats.Histogram) {
-	s := stats.Summary{Count: d.uint()}
+	s := stats.Summary{Count: d.count()}
 	if s.Count == 0 {
 		return
 	}
-	s.Over, s.Min, s.Max = d.uint(), int64(d.int()), int64(d.int())
+	s.Over, s.Min, s.Max = d.count(), int64(d.int()), int64(d.int())
 	s.Sum, s.SumSq = math.Float64frombits(d.uint()), math.Float64frombits(d.uint())
-	if s.Min > s.Max || !(s.Sum >= 0 && s.SumSq >= 0) || math.IsInf(s.SumSq, 0) {
+	if s.Min > s.Max || !(s.Sum >= 0 && s.SumSq >= 0) || math.IsInf(s.Sum, 0) || math.IsInf(s.SumSq, 0) {
 		d.fail("histogram summary")
 	}
 	sum, index := s.Over, -1
 	for gap := d.int(); gap != 0; gap = d.int() {
-		n := d.uint()
+		n := d.count()
 		index += gap
 		sum += n
 		if !h.LoadBucket(index, n) {
@@ -370,6 +380,19 @@ func (d *decoder) int() int {
 		return 0
 	}
 	return int(v)
+}
+
+// maxCount bounds what is believed of one count in one frame, so that no sum of
+// counts can wrap around.
+const maxCount = 1 << 48
+
+func (d *decoder) count() uint64 {
+	n := d.uint()
+	if n > maxCount {
+		d.fail("count out of range")
+		return 0
+	}
+	return n
 }
 
 // length is the number of elements that follow, at most one for each byte left.
