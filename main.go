@@ -26,10 +26,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"horde/client"
 	"horde/client/config"
 	"horde/client/nullserver"
-	"horde/client/resolve"
+	"horde/client/target"
 	"horde/procs"
 	"horde/stats"
 	"horde/stats/report"
@@ -357,7 +356,7 @@ func (p *program) perform(asked *config.Run, cpus []int, result *stats.Run) erro
 		return nil
 	}
 	plan := asked.Plan
-	plan.Address = address
+	plan.Address = target.Address(address)
 	result.Plan.Address = address.String()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -394,15 +393,15 @@ func signalCode(s os.Signal) int {
 const preflight = time.Second
 
 func reach(asked *config.Run) (netip.AddrPort, error) {
-	addrs, err := resolve.Host(context.Background(), asked.Host, asked.Family)
+	addrs, err := target.Resolve(context.Background(), asked.Host, asked.Family)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	targets := make([]netip.AddrPort, len(addrs))
+	candidates := make([]netip.AddrPort, len(addrs))
 	for i, a := range addrs {
-		targets[i] = netip.AddrPortFrom(a, asked.Port)
+		candidates[i] = netip.AddrPortFrom(a, asked.Port)
 	}
-	return client.Reach(targets, min(preflight, asked.Plan.ConnectTimeout))
+	return target.Reach(candidates, min(preflight, asked.Plan.ConnectTimeout))
 }
 
 func fill(result *stats.Run, o *procs.Outcome) {

@@ -1,20 +1,27 @@
 // Package client is one worker's load: everything that touches the target. A
 // client is straight-line code (connect, send, receive, count, again); the loop
-// lets one or many of them run on one thread. It runs in a worker process;
-// only Resolve, Reach and the making of a Plan run in the parent.
+// lets one or many of them run on one thread. It runs in a worker process; the
+// parent only makes the Plan.
 package client
 
 import (
-	"net/netip"
 	"time"
 
 	"horde/client/http1"
 )
 
+// Address is a socket address in the kernel's own form (struct sockaddr). The
+// parent makes it; a worker only passes it on.
+//
+// Note: this package must not import net/netip. That is initialised late, and
+// everything that comes before it would then be initialised in every worker
+// (see procs/worker.go).
+type Address []byte
+
 // Plan is what one worker does. The parent makes it; it crosses the control
 // pipe as plain data.
 type Plan struct {
-	Address  netip.AddrPort
+	Address  Address
 	Request  []byte       // one request as sent, built once
 	Answer   http1.Answer // how answers to it are framed
 	Reuse    bool         // keep connections open between requests

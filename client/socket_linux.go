@@ -1,7 +1,6 @@
 package client
 
 import (
-	"net/netip"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -12,65 +11,25 @@ import (
 // blocks, and the runtime's monitor thread has nothing to do (see
 // ARCHITECTURE.md, "What a worker costs").
 
-// address is a destination in the kernel's own form, built once.
+// address is an Address where the kernel can read it, for as long as the
+// worker lives.
 type address struct {
-	family uintptr
-	raw    unix.RawSockaddrInet6 // the larger of the two; a sockaddr_in lies at its start
-	size   uintptr
+	raw  unix.RawSockaddrAny
+	size uintptr
 }
 
-func newAddress(ap netip.AddrPort) address {
-	port := [2]byte{byte(ap.Port() >> 8), byte(ap.Port())} // network order
-	if ip := ap.Addr().Unmap(); ip.Is4() {
-		a := address{family: unix.AF_INET, size: unix.SizeofSockaddrInet4}
-		in := (*unix.RawSockaddrInet4)(unsafe.Pointer(&a.raw))
-		in.Family = unix.AF_INET
-		in.Port = *(*uint16)(unsafe.Pointer(&port))
-		in.Addr = ip.As4()
-		return a
-	}
-	a := address{family: unix.AF_INET6, size: unix.SizeofSockaddrInet6}
-	a.raw.Family = unix.AF_INET6
-	a.raw.Port = *(*uint16)(unsafe.Pointer(&port))
-	a.raw.Addr = ap.Addr().As16()
-	a.raw.Scope_id = zoneIndex(ap.Addr().Zone())
-	return a
-}
-
-// zoneIndex turns the zone of a link-local address into an interface index, 0
-// if there is no such interface (connect then says so itself).
-func zoneIndex(zone string) uint32 {
-	if zone == "" {
-		return 0
-	}
-	index := 0
-	for _, digit := range []byte(zone) {
-		if digit < '0' || digit > '9' {
-			return interfaceIndex(zone)
-		}
-		index = index*10 + int(digit-'0')
-	}
-	return uint32(index)
-}
-
-func interfaceIndex(name string) uint32 {
-	fd, err := unix.Socket(unix.AF_INET6, unix.SOCK_DGRAM|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
-		return 0
-	}
-	defer unix.Close(fd)
-	ifreq, err := unix.NewIfreq(name)
-	if err != nil || unix.IoctlIfreq(fd, unix.SIOCGIFINDEX, ifreq) != nil {
-		return 0
-	}
-	return ifreq.Uint32()
+func newAddress(a Address) address {
+	var b address
+	raw := (*[unix.SizeofSockaddrAny]byte)(unsafe.Pointer(&b.raw))
+	b.size = uintptr(copy(raw[:], a))
+	return b
 }
 
 // dial opens a non-blocking socket and begins to connect it. EINPROGRESS is not
 // an error: the first send, or writability, tells how it went.
 func dial(a *address) (fd int, errno unix.Errno) {
-	r, _, errno := unix.RawSyscall(unix.SYS_SOCKET, a.family,
-		unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, unix.IPPROTO_TCP)
+	r, _, errno := unix.RawSyscall(unix.SYS_SOCKET, uintptr(a.raw.Addr.Family),
+		unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if errno != 0 {
 		return -1, errno
 	}

@@ -1,7 +1,6 @@
 package procs
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"os"
@@ -33,8 +32,14 @@ type limit struct {
 // all; with fewer, each drives more clients. bodySize is what each worker keeps
 // of the request. The error says that clients cannot run at all, naming the limit.
 func Fit(workers, clients, bodySize int) (fit int, reason string, err error) {
-	tightest := limit{workers: math.MaxInt}
-	for _, l := range append(hostLimits(clients, bodySize), descriptorLimit()) {
+	return fitWithin(host("/").limits(clients, bodySize), descriptors(), workers, clients)
+}
+
+// fitWithin is Fit on a host with these limits, where a process may hold so
+// many descriptors.
+func fitWithin(limits []limit, descriptors, workers, clients int) (fit int, reason string, err error) {
+	tightest := descriptorLimit(descriptors)
+	for _, l := range limits {
 		if l.workers < tightest.workers {
 			tightest = l
 		}
@@ -47,17 +52,15 @@ func Fit(workers, clients, bodySize int) (fit int, reason string, err error) {
 		reason = fmt.Sprintf("%d workers asked, %d fit: %s: %s; each drives up to %d clients",
 			workers, fit, tightest.name, tightest.why, (clients+fit-1)/fit)
 	}
-	needed, err := forDescriptors(clients)
-	if err != nil {
-		return 0, "", err
-	}
+	room := descriptors - spareDescriptors // above 0, or not one worker would fit
+	needed := (clients + room - 1) / room
 	if needed > tightest.workers {
 		return 0, "", fmt.Errorf("%d clients need %d workers for their descriptors, and %d fit: %s: %s",
 			clients, needed, tightest.workers, tightest.name, tightest.why)
 	}
 	if needed > fit {
 		return needed, fmt.Sprintf("%d workers asked, %d started: one process may hold %d descriptors",
-			workers, needed, descriptors()), nil
+			workers, needed, descriptors), nil
 	}
 	return fit, reason, nil
 }
@@ -72,25 +75,19 @@ func descriptors() int {
 	return int(min(r.Max, math.MaxInt32))
 }
 
-func descriptorLimit() limit {
-	n := descriptors()
+func descriptorLimit(n int) limit {
 	return limit{(n - spareDescriptors) / parentDescriptors, fmt.Sprintf("nofile %d", n),
 		"the parent holds two pipes for each worker"}
 }
 
-// forDescriptors is how many workers it takes for each to hold its clients' sockets.
-func forDescriptors(clients int) (int, error) {
-	room := descriptors() - spareDescriptors
-	if room < 1 {
-		return 0, fmt.Errorf("nofile %d leaves a worker no descriptor for a connection", descriptors())
-	}
-	return (clients + room - 1) / room, nil
-}
+// host is the directory that holds a host's proc and sys. What it does not say
+// is no limit.
+type host string
 
-func hostLimits(clients, bodySize int) []limit {
-	limits := threadLimits()
+func (h host) limits(clients, bodySize int) []limit {
+	limits := h.threadLimits()
 	perWorker := workerMemory + 2*bodySize
-	for _, room := range memoryRooms() {
+	for _, room := range h.memoryRooms() {
 		left := room.left/5*4 - clients*clientMemory
 		limits = append(limits, limit{left / perWorker, fmt.Sprintf("%s %d MiB free", room.name, room.left>>20),
 			fmt.Sprintf("a worker takes %d KiB and a client %d KiB, of four fifths of it", perWorker>>10, clientMemory>>10)})
@@ -100,25 +97,25 @@ func hostLimits(clients, bodySize int) []limit {
 
 // threadLimits are those that count threads: of the system, the user, and the
 // control groups this process is in.
-func threadLimits() []limit {
+func (h host) threadLimits() []limit {
 	why := fmt.Sprintf("a worker has %d threads", workerThreads)
 	var limits []limit
 	add := func(name string, most, used int) {
 		limits = append(limits, limit{(most - used) / workerThreads, fmt.Sprintf("%s %d, %d in use", name, most, used), why})
 	}
-	used := systemThreads()
+	used := h.systemThreads()
 	for _, name := range [...]string{"pid_max", "threads-max"} {
-		if most, err := readNumber("/proc/sys/kernel/" + name); err == nil {
+		if most, err := h.number("proc/sys/kernel", name); err == nil {
 			add(name, most, used)
 		}
 	}
 	var r unix.Rlimit
 	if unix.Getrlimit(unix.RLIMIT_NPROC, &r) == nil && r.Cur < math.MaxInt32 && os.Geteuid() != 0 {
-		add("nproc", int(r.Cur), userThreads(os.Geteuid()))
+		add("nproc", int(r.Cur), h.userThreads(os.Geteuid()))
 	}
-	for _, dir := range cgroupDirs("pids") {
-		most, err1 := readNumber(filepath.Join(dir, "pids.max"))
-		used, err2 := readNumber(filepath.Join(dir, "pids.current"))
+	for _, dir := range h.cgroups("pids") {
+		most, err1 := h.number(dir, "pids.max")
+		used, err2 := h.number(dir, "pids.current")
 		if err1 == nil && err2 == nil { // "max" is no number: no limit
 			add("pids.max", most, used)
 		}
@@ -133,52 +130,38 @@ type room struct {
 
 // memoryRooms are the amounts of memory left, of the host and of the control
 // groups this process is in.
-func memoryRooms() []room {
+func (h host) memoryRooms() []room {
 	var rooms []room
-	if left, ok := memAvailable(); ok {
-		rooms = append(rooms, room{"MemAvailable", left})
+	if kib, ok := h.field("proc/meminfo", "MemAvailable:"); ok {
+		rooms = append(rooms, room{"MemAvailable", kib << 10})
 	}
-	for _, files := range [...][2]string{{"memory.max", "memory.current"}, {"memory.limit_in_bytes", "memory.usage_in_bytes"}} {
-		for _, dir := range cgroupDirs("memory") {
-			most, err1 := readNumber(filepath.Join(dir, files[0]))
-			used, err2 := readNumber(filepath.Join(dir, files[1]))
+	for _, files := range [...]struct{ most, used, idle string }{
+		{"memory.max", "memory.current", "inactive_file"},
+		{"memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file"},
+	} {
+		for _, dir := range h.cgroups("memory") {
+			most, err1 := h.number(dir, files.most)
+			used, err2 := h.number(dir, files.used)
 			if err1 == nil && err2 == nil && most < math.MaxInt64/2 {
-				rooms = append(rooms, room{files[0], most - used})
+				// The page cache counts as used and is given back on demand.
+				idle, _ := h.field(filepath.Join(dir, "memory.stat"), files.idle)
+				rooms = append(rooms, room{files.most, most - max(used-idle, 0)})
 			}
 		}
 	}
 	return rooms
 }
 
-func memAvailable() (int, bool) {
-	text, err := os.ReadFile("/proc/meminfo")
-	if err != nil {
-		return 0, false
-	}
-	for line := range strings.Lines(string(text)) {
-		fields := strings.Fields(line)
-		if len(fields) >= 2 && fields[0] == "MemAvailable:" {
-			kib, err := strconv.Atoi(fields[1])
-			return kib << 10, err == nil
-		}
-	}
-	return 0, false
-}
-
-// cgroupDirs are the directories of this process's control group for a
-// controller and of those above it: version 2 and version 1, where mounted.
-func cgroupDirs(controller string) []string {
-	text, err := os.ReadFile("/proc/self/cgroup")
-	if err != nil {
-		return nil
-	}
+// cgroups are the directories of this process's control group for a controller
+// and of those above it: version 2 and version 1, where mounted.
+func (h host) cgroups(controller string) []string {
 	var dirs []string
-	for line := range strings.Lines(string(text)) {
+	for line := range strings.Lines(h.text("proc/self/cgroup")) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue
 		}
-		root := "/sys/fs/cgroup"
+		root := "sys/fs/cgroup"
 		if parts[0] != "0" {
 			if !strings.Contains(","+parts[1]+",", ","+controller+",") {
 				continue
@@ -192,27 +175,30 @@ func cgroupDirs(controller string) []string {
 	return dirs
 }
 
-var errNotNumber = errors.New("not a number")
+// text is what a file holds, "" if there is none.
+func (h host) text(path string) string {
+	text, _ := os.ReadFile(filepath.Join(string(h), path))
+	return string(text)
+}
 
-func readNumber(path string) (int, error) {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		return 0, err
+func (h host) number(dir, name string) (int, error) {
+	return strconv.Atoi(strings.TrimSpace(h.text(filepath.Join(dir, name))))
+}
+
+// field is the number behind a name in a file of such lines.
+func (h host) field(path, name string) (int, bool) {
+	for line := range strings.Lines(h.text(path)) {
+		if fields := strings.Fields(line); len(fields) >= 2 && fields[0] == name {
+			n, err := strconv.Atoi(fields[1])
+			return n, err == nil
+		}
 	}
-	n, err := strconv.Atoi(strings.TrimSpace(string(text)))
-	if err != nil {
-		return 0, errNotNumber
-	}
-	return n, nil
+	return 0, false
 }
 
 // systemThreads is how many threads there are in all, 0 if unknown (proc_loadavg(5)).
-func systemThreads() int {
-	text, err := os.ReadFile("/proc/loadavg")
-	if err != nil {
-		return 0
-	}
-	fields := strings.Fields(string(text))
+func (h host) systemThreads() int {
+	fields := strings.Fields(h.text("proc/loadavg"))
 	if len(fields) < 4 {
 		return 0
 	}
@@ -222,28 +208,13 @@ func systemThreads() int {
 }
 
 // userThreads is how many threads belong to a user.
-func userThreads(uid int) int {
-	statuses, _ := filepath.Glob("/proc/[0-9]*/status")
+func (h host) userThreads(uid int) int {
+	processes, _ := filepath.Glob(filepath.Join(string(h), "proc/[0-9]*"))
 	sum := 0
-	for _, path := range statuses {
-		text, err := os.ReadFile(path)
-		if err != nil { // gone since
-			continue
-		}
-		owner, threads := -1, 0
-		for line := range strings.Lines(string(text)) {
-			fields := strings.Fields(line)
-			if len(fields) < 2 {
-				continue
-			}
-			switch fields[0] {
-			case "Uid:":
-				owner, _ = strconv.Atoi(fields[1])
-			case "Threads:":
-				threads, _ = strconv.Atoi(fields[1])
-			}
-		}
-		if owner == uid {
+	for _, dir := range processes {
+		status := filepath.Join("proc", filepath.Base(dir), "status")
+		owner, known := h.field(status, "Uid:")
+		if threads, ok := h.field(status, "Threads:"); ok && known && owner == uid {
 			sum += threads
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"horde/client"
 	"horde/client/http1"
-	"horde/client/resolve"
+	"horde/client/target"
 	"horde/stats"
 )
 
@@ -40,7 +40,7 @@ type Run struct {
 
 	Host   string // to resolve: of the target, or of the proxy
 	Port   uint16
-	Family resolve.Family
+	Family target.Family
 
 	Workers  int    // processes asked for
 	Pin      string // "auto", "none" or a list
@@ -60,17 +60,17 @@ const (
 func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	b := &builder{values: v}
 	r := &Run{Pin: v.String("pin"), Classic: v.Bool("classic"), Output: v.String("output"), JSON: v.Bool("json")}
-	target, err := client.ParseTarget(url)
+	link, err := target.Parse(url)
 	if err != nil {
 		return nil, &Usage{Text: err.Error(), Hint: hintURL(url)}
 	}
-	r.Host, r.Port, r.Facts.URL = target.Host, target.Port, url
+	r.Host, r.Port, r.Facts.URL = link.Host, link.Port, url
 	b.conflicts()
 	b.load(r)
 	b.workers(r, cpus)
 	b.limits(r)
 	b.shown(r)
-	request := b.request(r, target, userAgent)
+	request := b.request(r, link, userAgent)
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -227,16 +227,16 @@ func (b *builder) shown(r *Run) {
 	}
 	switch {
 	case b.values.Bool("4"):
-		r.Family = resolve.IPv4
+		r.Family = target.IPv4
 	case b.values.Bool("6"):
-		r.Family = resolve.IPv6
+		r.Family = target.IPv6
 	}
 }
 
 // request gathers what one request consists of.
-func (b *builder) request(r *Run, target client.Target, userAgent string) http1.Request {
+func (b *builder) request(r *Run, link target.URL, userAgent string) http1.Request {
 	q := http1.Request{
-		Method: b.method(), Target: target.Path, Host: target.HostHeader(), Version: b.version(r.Classic),
+		Method: b.method(), Target: link.Path, Host: link.HostHeader(), Version: b.version(r.Classic),
 		KeepAlive: b.values.Bool("keepalive"), Reload: b.values.Bool("reload"),
 		ContentType: b.values.String("content-type"), Cookie: b.values.String("cookie"),
 		UserAgent: userAgent, Auth: b.values.String("auth"),
@@ -255,7 +255,7 @@ func (b *builder) request(r *Run, target client.Target, userAgent string) http1.
 		q.Headers = append(q.Headers, h)
 	}
 	b.body(&q)
-	b.proxy(r, &q, target)
+	b.proxy(r, &q, link)
 	return q
 }
 
@@ -309,18 +309,18 @@ func (b *builder) body(q *http1.Request) {
 	}
 }
 
-func (b *builder) proxy(r *Run, q *http1.Request, target client.Target) {
+func (b *builder) proxy(r *Run, q *http1.Request, link target.URL) {
 	if !b.values.IsSet("proxy") {
 		return
 	}
 	text := b.values.String("proxy")
-	host, port, err := client.ParseProxy(text)
+	host, port, err := target.ParseProxy(text)
 	if err != nil {
 		b.wrong("proxy", "give HOST:PORT", "%q: %v", text, err)
 		return
 	}
 	r.Host, r.Port = host, port
-	q.Target = "http://" + target.Authority + target.Path
+	q.Target = "http://" + link.Authority + link.Path
 }
 
 // encode turns the request into bytes, and what is to be known of it into facts.

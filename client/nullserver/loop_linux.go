@@ -24,7 +24,6 @@ type loop struct {
 	counts  *Counts
 
 	conns  []*conn // by descriptor; a slot keeps its conn, and the conn its buffers
-	fresh  []*conn // accepted and not read from yet
 	in     []byte
 	out    []byte // answers of the conn at hand, not sent yet
 	ends   []int  // where in out an answer ends
@@ -44,9 +43,8 @@ const (
 )
 
 const (
-	acceptBatch = 128
-	readSize    = 64 << 10
-	maxOut      = 256 << 10 // collected for one connection before it is sent
+	readSize = 64 << 10
+	maxOut   = 256 << 10 // collected for one connection before it is sent
 
 	// A descriptor is in one event of a batch at most, and only timers, which
 	// fire between batches, close a connection from outside. So an event never
@@ -119,7 +117,7 @@ func (l *loop) run() error {
 			case l.stop:
 				return nil
 			case l.listener:
-				l.accept()
+				l.accept(n)
 			case l.alarm:
 				l.armed = 0
 			default:
@@ -143,33 +141,30 @@ func (l *loop) release() {
 	}
 }
 
-// accept takes a batch before it reads from any of it: by then most of the
-// clients have sent.
-func (l *loop) accept() {
-	for range acceptBatch {
+// accept takes at most n connections and serves each at once. n is the number
+// of events the listener's came with: one accept per wait is cheapest, but among
+// many busy connections new ones would wait for ever.
+func (l *loop) accept(n int) {
+	for range n {
 		fd, errno := accept(l.listener)
 		switch errno {
 		case 0:
 			l.counts.Connections++
 			l.welcome(fd)
-			continue
 		case unix.EMFILE, unix.ENFILE, unix.ENOBUFS, unix.ENOMEM:
 			// The listener stays readable: look away for a while, or spin.
 			_ = control(l.epoll, unix.EPOLL_CTL_MOD, l.listener, 0)
 			l.appoint(reopenAccept, 0, l.now()+10*time.Millisecond)
-		case unix.ECONNABORTED, unix.EINTR:
-			continue // that connection is gone (accept(2))
+			return
+		case unix.EAGAIN:
+			return
+		default: // that connection is gone (accept(2))
 		}
-		break
 	}
-	for _, c := range l.fresh {
-		l.advance(c)
-		l.watch(c)
-	}
-	l.fresh = l.fresh[:0]
 }
 
-// welcome gives an accepted socket its conn.
+// welcome gives an accepted socket its conn, and reads at once: with luck the
+// client has sent and is answered without epoll.
 func (l *loop) welcome(fd int) {
 	for fd >= len(l.conns) {
 		l.conns = append(l.conns, nil)
@@ -187,7 +182,8 @@ func (l *loop) welcome(fd int) {
 		}
 		c.deaf = true
 	}
-	l.fresh = append(l.fresh, c)
+	l.advance(c)
+	l.watch(c)
 }
 
 // watch adds a connection that outlived its first answer to the epoll set,

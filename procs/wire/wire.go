@@ -25,7 +25,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"net/netip"
 	"time"
 
 	"horde/client"
@@ -90,8 +89,7 @@ func Next(b []byte, most int) (kind Kind, payload, rest []byte, ok bool, err err
 func AppendPlan(b []byte, p *client.Plan) []byte {
 	start := len(b)
 	b = begin(b, KindPlan)
-	address, _ := p.Address.MarshalBinary() // never fails
-	b = appendBytes(b, address)
+	b = appendBytes(b, p.Address)
 	b = appendBytes(b, p.Request)
 	b = append(b, byte(p.Answer))
 	b = appendBools(b, p.Reuse, p.Resend, p.Force, p.Classic, p.HalfSend, p.Limited)
@@ -106,15 +104,12 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	return end(b, start)
 }
 
-// ReadPlan decodes the payload of a Plan frame. The request is not copied.
+// ReadPlan decodes the payload of a Plan frame. Address and
+// request are not copied.
 func ReadPlan(payload []byte) (client.Plan, error) {
 	d := decoder{b: payload}
 	var p client.Plan
-	var address netip.AddrPort
-	if err := address.UnmarshalBinary(d.bytes()); err != nil {
-		d.fail("address")
-	}
-	p.Address = address
+	p.Address = d.bytes()
 	p.Request = d.bytes()
 	if p.Answer = http1.Answer(d.byte()); p.Answer > http1.Answer09 {
 		d.fail("kind of answer")

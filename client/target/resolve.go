@@ -1,11 +1,4 @@
-// Package resolve turns a host name into addresses, once per run, in the parent.
-//
-// Note: it asks getent(1), which answers as every other program of this host
-// would (hosts file, DNS, mDNS, directory services, in the host's order and
-// sorted by RFC 6724). The net package is not used anywhere in the program: in a
-// plain build it links the C library, which costs each of thousands of workers
-// more than half a millisecond at its start.
-package resolve
+package target
 
 import (
 	"bufio"
@@ -20,8 +13,14 @@ import (
 	"time"
 )
 
-// Limit is how long a look-up may take.
-const Limit = 5 * time.Second
+// Note: it asks getent(1), which answers as every other program of this host
+// would (hosts file, DNS, mDNS, directory services, in the host's order and
+// sorted by RFC 6724). The net package is not used anywhere in the program: in a
+// plain build it links the C library, which costs each of thousands of workers
+// more than half a millisecond at its start.
+
+// ResolveLimit is how long a look-up may take.
+const ResolveLimit = 5 * time.Second
 
 // Family restricts the addresses of a name.
 type Family uint8
@@ -36,8 +35,8 @@ func (f Family) has(a netip.Addr) bool {
 	return f == Any || a.Is4() == (f == IPv4)
 }
 
-// Host returns the addresses of a name or literal in the order to try them.
-func Host(ctx context.Context, name string, family Family) ([]netip.Addr, error) {
+// Resolve returns the addresses of a name or literal in the order to try them.
+func Resolve(ctx context.Context, name string, family Family) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
 		a = a.Unmap()
 		if !family.has(a) {
@@ -60,7 +59,7 @@ func Host(ctx context.Context, name string, family Family) ([]netip.Addr, error)
 }
 
 func ask(ctx context.Context, name string) ([]byte, error) {
-	ctx, cancel := context.WithTimeout(ctx, Limit)
+	ctx, cancel := context.WithTimeout(ctx, ResolveLimit)
 	defer cancel()
 	answer, err := exec.CommandContext(ctx, "getent", "ahosts", name).Output()
 	var status *exec.ExitError
@@ -68,7 +67,7 @@ func ask(ctx context.Context, name string) ([]byte, error) {
 	case err == nil:
 		return answer, nil
 	case ctx.Err() == context.DeadlineExceeded:
-		return nil, fmt.Errorf("host %q: the resolver did not answer within %v", name, Limit)
+		return nil, fmt.Errorf("host %q: the resolver did not answer within %v", name, ResolveLimit)
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case errors.As(err, &status):

@@ -1,4 +1,6 @@
-package client
+// Package target is where a URL points: it is read, its name resolved and the
+// address tried once per run, in the parent. Workers get an Address.
+package target
 
 import (
 	"errors"
@@ -8,29 +10,29 @@ import (
 	"strings"
 )
 
-// Target is where a URL points: what to connect to and what to ask for.
-// The bytes of Path are those the user typed.
-type Target struct {
+// URL is what to connect to and what to ask for. The bytes of Path are those
+// the user typed.
+type URL struct {
 	Authority string // host and port as typed
 	Host      string // name or literal, lower case, without brackets and port
 	Port      uint16
 	Path      string // origin-form, with the query
 }
 
-// ParseTarget reads an http URL (RFC 3986, RFC 9110 section 4.2.1). Without a
+// Parse reads an http URL (RFC 3986, RFC 9110 section 4.2.1). Without a
 // scheme, http is assumed. The fragment is not sent. Nothing is decoded or
 // encoded; bytes that cannot stand in a request line are refused.
-func ParseTarget(text string) (Target, error) {
+func Parse(text string) (URL, error) {
 	if text == "" {
-		return Target{}, errors.New("the URL is empty")
+		return URL{}, errors.New("the URL is empty")
 	}
 	if i := strings.IndexFunc(text, unsendable); i >= 0 {
-		return Target{}, fmt.Errorf("URL %q holds a space or control character at byte %d", shorten(text), i)
+		return URL{}, fmt.Errorf("URL %q holds a space or control character at byte %d", shorten(text), i)
 	}
-	t := Target{Port: 80}
+	t := URL{Port: 80}
 	rest, err := trimScheme(text)
 	if err != nil {
-		return Target{}, err
+		return URL{}, err
 	}
 	rest, _, _ = strings.Cut(rest, "#")
 	authority, path := rest, "/"
@@ -42,11 +44,11 @@ func ParseTarget(text string) (Target, error) {
 	}
 	t.Authority, t.Path = authority, path
 	if strings.Contains(authority, "@") {
-		return Target{}, fmt.Errorf("URL %q holds a user name, which is sent with --auth", shorten(text))
+		return URL{}, fmt.Errorf("URL %q holds a user name, which is sent with --auth", shorten(text))
 	}
 	t.Host, t.Port, err = splitHostPort(authority, 80)
 	if err != nil {
-		return Target{}, fmt.Errorf("URL %q: %w", shorten(text), err)
+		return URL{}, fmt.Errorf("URL %q: %w", shorten(text), err)
 	}
 	return t, nil
 }
@@ -122,7 +124,7 @@ func isIPv6(host string) bool {
 
 // HostHeader is the value of the Host field: without the default port, an IPv6
 // literal in brackets and without its zone, which only this host knows.
-func (t Target) HostHeader() string {
+func (t URL) HostHeader() string {
 	host, _, _ := strings.Cut(t.Host, "%")
 	if strings.Contains(host, ":") {
 		host = "[" + host + "]"
