@@ -11,7 +11,6 @@ import (
 type conn struct {
 	fd      int
 	alive   bool
-	watched bool // in the epoll set
 	unread  bool // the socket may hold input: no EAGAIN or short read since the last event
 	hungUp  bool // the client has shut its sending side, at least
 	discard bool // input is read and dropped
@@ -38,17 +37,16 @@ type conn struct {
 	left    int64 // of the body
 	tail    []byte
 	whole   bool // an answer of the slow way that counts when it ends
-	blocked bool // the socket's buffer was full
+	blocked bool // the socket's buffer was full once
 
 	turn    uint32 // of its timer: any other is void
 	waiting bool   // for its timer
 	delayed bool   // has waited for late already
 }
 
-// begin makes c the conn of a fresh socket, keeping its buffers. It may hold
-// input already.
+// begin makes c the conn of a fresh socket, keeping its buffers.
 func (c *conn) begin(fd int) {
-	*c = conn{fd: fd, alive: true, unread: true, in: c.in[:0], out: c.out[:0], ends: c.ends[:0], turn: c.turn + 1}
+	*c = conn{fd: fd, alive: true, in: c.in[:0], out: c.out[:0], ends: c.ends[:0], turn: c.turn + 1}
 }
 
 // advance runs c until its socket or its timer holds it up, or it is closed.
@@ -377,9 +375,7 @@ func (l *loop) block(c *conn) {
 		return
 	}
 	c.blocked = true
-	if c.watched {
-		_ = control(l.epoll, unix.EPOLL_CTL_MOD, c.fd, connEvents|unix.EPOLLOUT)
-	}
+	_ = control(l.epoll, unix.EPOLL_CTL_MOD, c.fd, connEvents|unix.EPOLLOUT)
 }
 
 func (l *loop) close(c *conn) {

@@ -141,9 +141,9 @@ func (l *loop) release() {
 	}
 }
 
-// accept takes at most n connections and serves each at once. n is the number
-// of events the listener's came with: one accept per wait is cheapest, but among
-// many busy connections new ones would wait for ever.
+// accept takes at most n connections. n is the number of events the listener's
+// came with: one accept per wait is cheapest, but among many busy connections
+// new ones would wait for ever.
 func (l *loop) accept(n int) {
 	for range n {
 		fd, errno := accept(l.listener)
@@ -163,8 +163,8 @@ func (l *loop) accept(n int) {
 	}
 }
 
-// welcome gives an accepted socket its conn, and reads at once: with luck the
-// client has sent and is answered without epoll.
+// welcome gives an accepted socket its conn. Its first request is an event like
+// any other: reading at once saves no time, as clients have rarely sent by then.
 func (l *loop) welcome(fd int) {
 	for fd >= len(l.conns) {
 		l.conns = append(l.conns, nil)
@@ -182,22 +182,7 @@ func (l *loop) welcome(fd int) {
 		}
 		c.deaf = true
 	}
-	l.advance(c)
-	l.watch(c)
-}
-
-// watch adds a connection that outlived its first answer to the epoll set,
-// which reports what is there already.
-func (l *loop) watch(c *conn) {
-	if !c.alive {
-		return
-	}
-	events := uint32(connEvents)
-	if c.blocked {
-		events |= unix.EPOLLOUT
-	}
-	c.watched = true
-	if control(l.epoll, unix.EPOLL_CTL_ADD, c.fd, events) != 0 {
+	if control(l.epoll, unix.EPOLL_CTL_ADD, fd, connEvents) != 0 {
 		l.close(c) // max_user_watches
 	}
 }

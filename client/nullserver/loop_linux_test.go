@@ -571,6 +571,7 @@ func TestARequestAllocatesNothing(t *testing.T) {
 			pair, _ := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK, 0)
 			_, _ = unix.Write(pair[0], request)
 			l.welcome(pair[1])
+			l.stir(l.conns[pair[1]], unix.EPOLLIN)
 			_, _ = unix.Read(pair[0], answer)
 			if c := l.conns[pair[1]]; c.alive {
 				l.close(c)
