@@ -92,7 +92,7 @@ func TestListensWhereItIsTold(t *testing.T) {
 			s := start(t, Options{Listen: listen, Fault: parse(t, "lower")})
 			assert.Equal(t, want, s.Addr().Addr().String())
 			assert.NotZero(t, s.Addr().Port())
-			got, _ := answerOf(t, s.Addr().String(), get("/"), 0)
+			got, _ := answerOf(t, s.Addr().String(), get("/"), len(ok))
 			assert.Contains(t, got, "content-length: 12\r\n")
 		})
 	}
