@@ -161,8 +161,10 @@ func startProcess(args []string, counts, listener int) (*process, error) {
 	pid, err := startLazily(args, &syscall.ProcAttr{
 		Env:   os.Environ(),
 		Files: []uintptr{null.Fd(), null.Fd(), uintptr(syscall.Stderr), controlFD: stop.Fd(), countsFD: uintptr(counts), listenerFD: uintptr(listener)},
-		// A group of its own: Ctrl-C reaches the parent, which decides.
-		Sys: &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGKILL},
+		// A session of its own, as a daemon has: Ctrl-C reaches the parent, which
+		// decides; and where the scheduler groups by session (sched_autogroup),
+		// the server does not share one group's CPU time with thousands of workers.
+		Sys: &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL},
 	})
 	if err != nil {
 		control.Close()
