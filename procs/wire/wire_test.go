@@ -1,0 +1,445 @@
+package wire
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"horde/client"
+	"horde/client/http1"
+	"horde/stats"
+)
+
+// rounds is how many random values each property is tried on.
+const rounds = 300
+
+func random(t *testing.T) *rand.Rand {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	return rand.New(rand.NewPCG(seed, 1))
+}
+
+// number is small or large with equal chance, so that every length of integer comes up.
+func number(r *rand.Rand) uint64 { return r.Uint64() >> (17 + r.IntN(47)) }
+
+func signedNumber(r *rand.Rand) int64 { return int64(r.Uint64()) >> r.IntN(64) }
+
+func randomTally(r *rand.Rand) *stats.Tally {
+	t := &stats.Tally{
+		Begun: number(r), BytesRead: number(r), BytesWritten: number(r), BytesBody: number(r),
+		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r),
+	}
+	for range r.IntN(6) {
+		t.Statuses = append(t.Statuses, stats.StatusCount{Status: r.IntN(1000), Count: number(r)})
+	}
+	for range r.IntN(6) {
+		class := stats.Class(1 + r.IntN(int(stats.Other)))
+		f := stats.Failure{
+			Class: class, Phase: stats.Phase(r.IntN(int(stats.PhaseCount))), Errno: r.IntN(134), Count: number(r) >> 4,
+			ClientTime: signedNumber(r), FirstAt: signedNumber(r), LastAt: signedNumber(r),
+		}
+		t.Failed += f.Count
+		t.Failures = append(t.Failures, f)
+	}
+	for _, h := range histograms(t) {
+		for range r.IntN(40) {
+			h.Record(int64(r.Uint64() >> (1 + r.IntN(63))))
+		}
+	}
+	t.Succeeded = t.Total.Count()
+	return t
+}
+
+func randomPlan(r *rand.Rand) *client.Plan {
+	p := &client.Plan{
+		Address: make([]byte, r.IntN(29)),
+		Request: make([]byte, r.IntN(500)),
+		Answer:  http1.Answer(r.IntN(3)),
+		Reuse:   r.IntN(2) == 0, Resend: r.IntN(2) == 0, Force: r.IntN(2) == 0,
+		Classic: r.IntN(2) == 0, HalfSend: r.IntN(2) == 0, Limited: r.IntN(2) == 0,
+		Clients: int(number(r)), Requests: r.Uint64() >> r.IntN(64),
+		Duration: time.Duration(number(r)), Timeout: time.Duration(number(r)),
+		ConnectTimeout: time.Duration(math.MaxInt64 >> r.IntN(63)),
+	}
+	for _, b := range [][]byte{p.Address, p.Request} {
+		for i := range b {
+			b[i] = byte(r.Uint32())
+		}
+	}
+	for i := range p.Expect {
+		p.Expect[i] = r.Uint64()
+	}
+	return p
+}
+
+func randomFinal(r *rand.Rand) *Final {
+	f := &Final{CPUTime: time.Duration(number(r)), RunDelay: time.Duration(number(r)) - 1}
+	for i := range f.Unfinished.Count {
+		f.Unfinished.Count[i] = number(r)
+	}
+	f.Unfinished.Oldest = int64(number(r))
+	f.End = time.Duration(f.Unfinished.Oldest) + time.Duration(number(r))
+	return f
+}
+
+// only takes the one frame that b holds apart.
+func only(t *testing.T, b []byte, want Kind) []byte {
+	t.Helper()
+	kind, payload, rest, ok, err := Next(b, MaxPlan)
+	require.NoError(t, err)
+	require.True(t, ok)
+	require.Equal(t, want, kind)
+	require.Empty(t, rest)
+	return payload
+}
+
+func TestEveryPlanArrivesAsItWasSent(t *testing.T) {
+	r := random(t)
+	for range rounds {
+		want := randomPlan(r)
+		got, err := ReadPlan(only(t, AppendPlan(nil, want), KindPlan))
+		require.NoError(t, err)
+		require.Equal(t, *want, got)
+	}
+}
+
+func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
+	r := random(t)
+	kept := new(stats.Tally) // the parent reads all into one
+	for range rounds {
+		want, second := randomTally(r), int(number(r))
+		sent := AppendInterval(nil, second, want)
+		kept.Reset()
+		got, err := ReadInterval(only(t, sent, KindInterval), kept)
+		require.NoError(t, err)
+		require.Equal(t, second, got)
+		require.Equal(t, values(want), values(kept))
+		require.Equal(t, sent, AppendInterval(nil, got, kept), "it would be sent on unchanged")
+		for i, h := range histograms(want) {
+			require.Equal(t, h.Summary(), histograms(kept)[i].Summary())
+			require.Equal(t, h.Buckets(), histograms(kept)[i].Buckets())
+		}
+	}
+}
+
+// values are what counters points at.
+func values(t *stats.Tally) (v [10]uint64) {
+	for i, n := range counters(t) {
+		v[i] = *n
+	}
+	return v
+}
+
+func TestEveryFinalArrivesAsItWasSent(t *testing.T) {
+	r := random(t)
+	for range rounds {
+		want := randomFinal(r)
+		got, err := ReadFinal(only(t, AppendFinal(nil, want), KindFinal))
+		require.NoError(t, err)
+		require.Equal(t, *want, got)
+	}
+}
+
+func TestEveryGoArrivesAsItWasSent(t *testing.T) {
+	for _, want := range []int64{0, 1, -1, 1e18, math.MaxInt64, math.MinInt64} {
+		got, err := ReadGo(only(t, AppendGo(nil, want), KindGo))
+		require.NoError(t, err)
+		require.Equal(t, want, got)
+	}
+}
+
+func TestReadyAndErrorArriveAsTheyWereSent(t *testing.T) {
+	assert.Empty(t, only(t, AppendReady(nil), KindReady))
+	assert.Equal(t, "no memory", string(only(t, AppendError(nil, "no memory"), KindError)))
+	assert.Empty(t, only(t, AppendError(nil, ""), KindError))
+}
+
+// frames is one of each kind.
+func frames(t *testing.T) [][]byte {
+	r := random(t)
+	return [][]byte{
+		AppendPlan(nil, randomPlan(r)), AppendReady(nil), AppendGo(nil, signedNumber(r)),
+		AppendInterval(nil, 3, randomTally(r)), AppendFinal(nil, randomFinal(r)), AppendError(nil, "why"),
+	}
+}
+
+func TestFramesBehindEachOtherComeApart(t *testing.T) {
+	all := frames(t)
+	var b []byte
+	for _, f := range all {
+		b = append(b, f...)
+	}
+	for i, f := range all {
+		kind, payload, rest, ok, err := Next(b, MaxPlan)
+		require.NoError(t, err)
+		require.True(t, ok)
+		assert.Equal(t, Kind(i+1), kind)
+		assert.Equal(t, f[headerSize:], payload)
+		b = rest
+	}
+	assert.Empty(t, b)
+}
+
+func TestFramesAreAppendedBehindWhatIsThere(t *testing.T) {
+	r := random(t)
+	plan, tally, final := randomPlan(r), randomTally(r), randomFinal(r)
+	rows := map[string]func([]byte) []byte{
+		"plan":     func(b []byte) []byte { return AppendPlan(b, plan) },
+		"ready":    AppendReady,
+		"go":       func(b []byte) []byte { return AppendGo(b, 5) },
+		"interval": func(b []byte) []byte { return AppendInterval(b, 1, tally) },
+		"final":    func(b []byte) []byte { return AppendFinal(b, final) },
+		"error":    func(b []byte) []byte { return AppendError(b, "why") },
+	}
+	for name, write := range rows {
+		assert.Equal(t, append([]byte(Magic), write(nil)...), write([]byte(Magic)), name)
+	}
+}
+
+func TestHalfAFrameIsWaitedFor(t *testing.T) {
+	for _, f := range frames(t) {
+		for n := range f {
+			_, payload, rest, ok, err := Next(f[:n], MaxPlan)
+			require.NoError(t, err)
+			require.False(t, ok)
+			require.Nil(t, payload)
+			require.Equal(t, f[:n], rest)
+		}
+	}
+}
+
+// read decodes a payload of any kind that has one.
+func read(kind Kind, payload []byte) (err error) {
+	switch kind {
+	case KindPlan:
+		_, err = ReadPlan(payload)
+	case KindGo:
+		_, err = ReadGo(payload)
+	case KindInterval:
+		_, err = ReadInterval(payload, new(stats.Tally))
+	case KindFinal:
+		_, err = ReadFinal(payload)
+	}
+	return err
+}
+
+func TestPayloadsCutOffAtAnyByteAreRefused(t *testing.T) {
+	for _, f := range frames(t) {
+		kind, payload := Kind(f[4]), f[headerSize:]
+		if kind == KindReady || kind == KindError {
+			continue
+		}
+		require.NoError(t, read(kind, payload))
+		for n := range payload {
+			require.Error(t, read(kind, payload[:n:n]), "kind %d, %d of %d bytes", kind, n, len(payload))
+		}
+		require.ErrorContains(t, read(kind, append(payload[:len(payload):len(payload)], 0)), "bytes after its end")
+	}
+}
+
+func TestFramesOfImpossibleLengthAreRefused(t *testing.T) {
+	rows := []struct {
+		name   string
+		length uint32
+		most   int
+	}{
+		{"no kind", 0, MaxPlan},
+		{"a report longer than any", MaxReport + 1, MaxReport},
+		{"a plan longer than any", MaxPlan + 1, MaxPlan},
+		{"the longest there is", math.MaxUint32, MaxPlan},
+	}
+	for _, row := range rows {
+		b := binary.LittleEndian.AppendUint32(nil, row.length)
+		_, _, rest, ok, err := Next(append(b, byte(KindReady)), row.most)
+		require.Error(t, err, row.name)
+		assert.False(t, ok, row.name)
+		assert.Len(t, rest, headerSize, row.name)
+	}
+	_, _, _, _, err := Next(append(binary.LittleEndian.AppendUint32(nil, MaxReport), 1), MaxReport)
+	require.NoError(t, err, "the longest that is allowed")
+}
+
+func TestUnknownKindsAreTheReadersToRefuse(t *testing.T) {
+	for _, kind := range []Kind{0, KindError + 1, 255} {
+		got, payload, _, ok, err := Next([]byte{2, 0, 0, 0, byte(kind), 7}, MaxReport)
+		require.NoError(t, err)
+		require.True(t, ok)
+		assert.Equal(t, kind, got)
+		assert.Equal(t, []byte{7}, payload)
+	}
+}
+
+// The largest report there can be is let through.
+func TestFullHistogramsFitIntoAReport(t *testing.T) {
+	var full stats.Tally
+	for _, h := range histograms(&full) {
+		for i := 0; h.LoadBucket(i, maxCount>>13); i++ {
+		}
+		var s stats.Summary
+		for _, n := range h.Filled() {
+			s.Count += n
+		}
+		s.Max, s.Sum, s.SumSq = math.MaxInt64, math.MaxFloat64, math.MaxFloat64
+		h.Load(s)
+	}
+	full.Succeeded = full.Total.Count()
+	for status := range 1000 {
+		full.Statuses = append(full.Statuses, stats.StatusCount{Status: status, Count: maxCount})
+	}
+	for class := stats.Class(1); class.Valid(); class++ {
+		for errno := range 134 {
+			f := stats.Failure{Class: class, Errno: errno, Count: maxCount >> 13, ClientTime: math.MaxInt64}
+			full.Failed += f.Count
+			full.Failures = append(full.Failures, f)
+		}
+	}
+	payload := only(t, AppendInterval(nil, 1e9, &full), KindInterval)
+	assert.Less(t, len(payload), MaxReport/2)
+	_, err := ReadInterval(payload, new(stats.Tally))
+	require.NoError(t, err)
+}
+
+func TestIntervalsThatContradictThemselvesAreRefused(t *testing.T) {
+	failure := stats.Failure{Class: stats.Refused, Phase: stats.Connecting, Count: 2}
+	rows := []struct {
+		name, want string
+		spoil      func(*stats.Tally)
+	}{
+		{"failed is not the sum of its classes", "sum of its classes", func(t *stats.Tally) { t.Failed++ }},
+		{"a class too much", "sum of its classes", func(t *stats.Tally) { t.Failures = append(t.Failures, failure) }},
+		{"succeeded is not the number of latencies", "number of latencies", func(t *stats.Tally) { t.Succeeded++ }},
+		{"a latency too much", "number of latencies", func(t *stats.Tally) { t.Total.Record(1) }},
+		{"no class", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = stats.ClassNone }},
+		{"a class of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = stats.Other + 1 }},
+		{"a phase of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Phase = stats.PhaseCount }},
+		{"a negative errno", "integer out of range", func(t *stats.Tally) { t.Failures[0].Errno = -1 }},
+		{"a negative status", "integer out of range", func(t *stats.Tally) { t.Statuses[0].Status = -1 }},
+		{"a count beyond belief", "count out of range", func(t *stats.Tally) { t.BytesRead = maxCount + 1 }},
+		{"classes whose sum wraps around", "count out of range", func(t *stats.Tally) {
+			t.Failed, t.Failures[0].Count = 2, 1<<63
+			f := failure
+			f.Count = 1<<63 + 2
+			t.Failures = append(t.Failures, f)
+		}},
+	}
+	for _, row := range rows {
+		tally := &stats.Tally{
+			Failed: 2, Failures: []stats.Failure{failure},
+			Statuses: []stats.StatusCount{{Status: 200, Count: 1}}, Succeeded: 1,
+		}
+		tally.Total.Record(5e6)
+		require.NoError(t, read(KindInterval, only(t, AppendInterval(nil, 0, tally), KindInterval)))
+		row.spoil(tally)
+		assert.ErrorContains(t, read(KindInterval, only(t, AppendInterval(nil, 0, tally), KindInterval)), row.want, row.name)
+	}
+}
+
+// histogramBytes is a histogram as it is sent: the summary, then gaps and counts.
+func histogramBytes(s stats.Summary, pairs ...uint64) []byte {
+	var b []byte
+	for _, n := range append([]uint64{s.Count, s.Over, uint64(s.Min), uint64(s.Max), math.Float64bits(s.Sum), math.Float64bits(s.SumSq)}, pairs...) {
+		b = binary.AppendUvarint(b, n)
+	}
+	return b
+}
+
+func TestHistogramsThatContradictThemselvesAreRefused(t *testing.T) {
+	good := stats.Summary{Count: 3, Min: 1, Max: 2, Sum: 4, SumSq: 6}
+	with := func(spoil func(*stats.Summary)) stats.Summary {
+		s := good
+		spoil(&s)
+		return s
+	}
+	rows := []struct {
+		name, want string
+		bytes      []byte
+	}{
+		{"fewer in the buckets than counted", "sum of its buckets", histogramBytes(good, 2, 1, 1, 1, 0)},
+		{"more in the buckets than counted", "sum of its buckets", histogramBytes(good, 2, 1, 1, 3, 0)},
+		{"more above all buckets than counted", "sum of its buckets", histogramBytes(with(func(s *stats.Summary) { s.Over = 4 }), 0)},
+		{"a bucket that does not exist", "bucket", histogramBytes(good, 1<<20, 3, 0)},
+		{"a bucket far beyond", "bucket", histogramBytes(good, 2, 1, math.MaxInt64, 3, 0)},
+		{"a gap out of range", "out of range", histogramBytes(good, math.MaxUint64, 3, 0)},
+		{"a bucket beyond belief", "count out of range", histogramBytes(good, 2, math.MaxUint64, 1, 4, 0)},
+		{"the shortest longer than the longest", "summary", histogramBytes(with(func(s *stats.Summary) { s.Min = 3 }), 2, 3, 0)},
+		{"a sum that is no number", "summary", histogramBytes(with(func(s *stats.Summary) { s.Sum = math.NaN() }), 2, 3, 0)},
+		{"a negative sum", "summary", histogramBytes(with(func(s *stats.Summary) { s.Sum = -1 }), 2, 3, 0)},
+		{"an endless sum", "summary", histogramBytes(with(func(s *stats.Summary) { s.Sum = math.Inf(1) }), 2, 3, 0)},
+		{"an endless sum of squares", "summary", histogramBytes(with(func(s *stats.Summary) { s.SumSq = math.Inf(1) }), 2, 3, 0)},
+		{"a sum of squares that is no number", "summary", histogramBytes(with(func(s *stats.Summary) { s.SumSq = math.NaN() }), 2, 3, 0)},
+	}
+	for _, row := range rows {
+		d := decoder{b: row.bytes}
+		d.histogram(new(stats.Histogram))
+		assert.ErrorContains(t, d.end(), row.want, row.name)
+	}
+	d := decoder{b: histogramBytes(good, 2, 1, 1, 2, 0)}
+	var h stats.Histogram
+	d.histogram(&h)
+	require.NoError(t, d.end())
+	assert.Equal(t, good, h.Summary())
+}
+
+func TestPlansThatCannotBeAreRefused(t *testing.T) {
+	plan := &client.Plan{Address: []byte("here"), Request: []byte("x")}
+	rows := []struct {
+		name, want string
+		bytes      func() []byte
+	}{
+		{"an address longer than the frame", "length", func() []byte {
+			b := only(t, AppendPlan(nil, plan), KindPlan)
+			return append([]byte{0xff, 0xff, 0xff, 0x7f}, b[1:]...)
+		}},
+		{"a request longer than the frame", "length", func() []byte {
+			b := only(t, AppendPlan(nil, plan), KindPlan)
+			b[1+b[0]] = 127
+			return b
+		}},
+		{"a kind of answer of another version", "answer", func() []byte {
+			p := *plan
+			p.Answer = http1.Answer09 + 1
+			return only(t, AppendPlan(nil, &p), KindPlan)
+		}},
+		{"a flag of another version", "flags", func() []byte {
+			b := only(t, AppendPlan(nil, plan), KindPlan)
+			b[1+b[0]+2+1] = 1 << 6
+			return b
+		}},
+		{"a negative duration", "out of range", func() []byte {
+			p := *plan
+			p.Duration = -1
+			return only(t, AppendPlan(nil, &p), KindPlan)
+		}},
+	}
+	for _, row := range rows {
+		_, err := ReadPlan(row.bytes())
+		assert.ErrorContains(t, err, row.want, row.name)
+	}
+}
+
+func TestFinalsThatCannotBeAreRefused(t *testing.T) {
+	rows := map[string]Final{
+		"an end before the begin":            {End: -1},
+		"a request older than the run":       {End: 5, Unfinished: stats.Unfinished{Oldest: 6}},
+		"a request of negative age":          {End: 5, Unfinished: stats.Unfinished{Oldest: -1}},
+		"more under way than can be counted": {End: 5, Unfinished: stats.Unfinished{Count: [stats.PhaseCount]uint64{stats.Waiting: maxCount + 1}}},
+	}
+	for name, f := range rows {
+		_, err := ReadFinal(only(t, AppendFinal(nil, &f), KindFinal))
+		assert.Error(t, err, name)
+	}
+}
+
+// What a plan's request is read from is the reader's: a plan may be large.
+func TestAPlansRequestIsNotCopied(t *testing.T) {
+	payload := only(t, AppendPlan(nil, &client.Plan{Request: []byte("GET")}), KindPlan)
+	plan, err := ReadPlan(payload)
+	require.NoError(t, err)
+	clear(payload)
+	assert.Equal(t, []byte{0, 0, 0}, plan.Request)
+}
