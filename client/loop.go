@@ -63,7 +63,8 @@ type coroutine struct {
 // Run drives the clients of plan in this process until the run is over: its
 // time is up, its requests are done, or control is readable or hung up. Before
 // clock shows 0 it waits. report gets what was counted in a second that is
-// over, and at the end what was counted since; it must not keep the tally. The result is what was under way at the end, and the end.
+// over, and at the end what was counted since; it must not keep the tally. The
+// result is what was under way at the end, and the end.
 func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (stats.Unfinished, int64, error) {
 	l := &loop{
 		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
@@ -84,7 +85,7 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 	if err := run(); err != nil {
 		return stats.Unfinished{}, 0, err
 	}
-	l.now = min(l.now, l.end)
+	l.now = max(min(l.now, l.end), 0) // it may have been stopped before its release
 	if l.broken == nil {
 		l.broken = l.report(l.second(), &l.tally)
 	}

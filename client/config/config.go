@@ -7,6 +7,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"io"
 	"math"
 	"os"
 	"strings"
@@ -294,19 +295,27 @@ func (b *builder) body(q *http1.Request) {
 	case b.values.IsSet("data"):
 		q.Body, q.HasBody = []byte(b.values.String("data")), true
 	case b.values.IsSet("body-file"):
-		name := b.values.String("body-file")
-		info, err := os.Stat(name)
-		if err == nil && info.Size() > mostBody {
-			err = fmt.Errorf("%s is larger than %d MiB", name, mostBody>>20)
-		}
-		if err == nil {
-			q.Body, err = os.ReadFile(name)
-		}
+		body, err := readBody(b.values.String("body-file"), mostBody)
 		if err != nil {
 			b.wrong("body-file", "", "%v", err)
 		}
-		q.HasBody = true
+		q.Body, q.HasBody = body, true
 	}
+}
+
+// readBody reads a file of at most most bytes. What is no regular file has no
+// size before it is read.
+func readBody(name string, most int64) ([]byte, error) {
+	f, err := os.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	body, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(body)) > most {
+		err = fmt.Errorf("%q is larger than %d bytes", name, most)
+	}
+	return body, err
 }
 
 func (b *builder) proxy(r *Run, q *http1.Request, link target.URL) {

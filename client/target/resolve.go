@@ -61,7 +61,9 @@ func Resolve(ctx context.Context, name string, family Family) ([]netip.Addr, err
 func ask(ctx context.Context, name string) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, ResolveLimit)
 	defer cancel()
-	answer, err := exec.CommandContext(ctx, "getent", "ahosts", name).Output()
+	getent := exec.CommandContext(ctx, "getent", "ahosts", name)
+	getent.WaitDelay = time.Second // a process that it started may hold the pipe
+	answer, err := getent.Output()
 	var status *exec.ExitError
 	switch {
 	case err == nil:

@@ -66,12 +66,21 @@ func shorten(s string) string {
 func trimScheme(text string) (string, error) {
 	i := strings.Index(text, "://")
 	if i < 0 || strings.ContainsAny(text[:i], "/?#") {
-		return text, nil
+		return text, checkSlashes(text)
 	}
 	if scheme := text[:i]; !strings.EqualFold(scheme, "http") {
 		return "", fmt.Errorf("URL %q: scheme %q is not supported, only http is", shorten(text), scheme)
 	}
 	return text[i+3:], nil
+}
+
+// checkSlashes refuses http:/host, which would be a host named http.
+func checkSlashes(text string) error {
+	scheme, _, found := strings.Cut(text, ":/")
+	if found && (strings.EqualFold(scheme, "http") || strings.EqualFold(scheme, "https")) {
+		return fmt.Errorf("URL %q: two slashes must follow %q", shorten(text), scheme+":")
+	}
+	return nil
 }
 
 // splitHostPort reads host, host:port, [v6] or [v6]:port.
@@ -125,8 +134,9 @@ func isIPv6(host string) bool {
 // HostHeader is the value of the Host field: without the default port, an IPv6
 // literal in brackets and without its zone, which only this host knows.
 func (t URL) HostHeader() string {
-	host, _, _ := strings.Cut(t.Host, "%")
+	host := t.Host
 	if strings.Contains(host, ":") {
+		host, _, _ = strings.Cut(host, "%")
 		host = "[" + host + "]"
 	}
 	if t.Port != 80 {
@@ -140,8 +150,9 @@ func ParseProxy(text string) (host string, port uint16, err error) {
 	if strings.IndexFunc(text, unsendable) >= 0 {
 		return "", 0, errors.New("it holds a space or control character")
 	}
-	if strings.HasPrefix(text, ":") || strings.HasSuffix(text, ":") {
+	text = strings.TrimPrefix(text, "http://")
+	if strings.HasPrefix(text, ":") || strings.HasSuffix(text, ":") || strings.ContainsAny(text, "/?#@") {
 		return "", 0, errors.New("it is not HOST:PORT")
 	}
-	return splitHostPort(strings.TrimPrefix(text, "http://"), 80)
+	return splitHostPort(text, 80)
 }
