@@ -173,9 +173,11 @@ func TestOneSlowWorkerDoesNotHoldTheStart(t *testing.T) {
 	p := launch{}.start(t, "-c", "40", "-t", "1", "--keepalive", "--json", s.url())
 	var stopped int
 	require.Eventually(t, func() bool {
-		if pids := workersOf(p.pid()); len(pids) > 0 {
-			stopped = pids[len(pids)-1]
-			return stop(stopped) == nil
+		for _, pid := range workersOf(p.pid()) {
+			if isLoaded(pid, p.pid()) {
+				stopped = pid
+				return stop(pid) == nil
+			}
 		}
 		return false
 	}, 10*time.Second, time.Millisecond, "a worker to stop")

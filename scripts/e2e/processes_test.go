@@ -118,5 +118,30 @@ func expandCPUs(t *testing.T, list string) []int {
 	return cpus
 }
 
+// peakMemory returns the most memory, in bytes, that horde or any of its
+// workers has had so far. (Getrusage would not do: what it says of a process
+// includes the one it was forked from.)
+func peakMemory(parent int) int64 {
+	var most int64
+	for _, pid := range append(workersOf(parent), parent) {
+		status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
+		for line := range strings.Lines(string(status)) {
+			var kib int64
+			if n, _ := fmt.Sscanf(line, "VmHWM: %d kB", &kib); n == 1 {
+				most = max(most, kib<<10)
+			}
+		}
+	}
+	return most
+}
+
+// isLoaded reports whether a child of parent runs its own program yet. Before
+// that it is a fork of its parent, which waits for it.
+func isLoaded(pid, parent int) bool {
+	own, err1 := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	its, err2 := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", parent))
+	return err1 == nil && err2 == nil && len(own) > 0 && string(own) != string(its)
+}
+
 // stop halts a process as SIGSTOP does.
 func stop(pid int) error { return syscall.Kill(pid, syscall.SIGSTOP) }

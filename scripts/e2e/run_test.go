@@ -50,7 +50,6 @@ type outcome struct {
 	stdout, stderr string
 	code           int // -1 when a signal ended it
 	wall           time.Duration
-	maxRSS         int64 // bytes: the largest of the parent and the workers it reaped
 }
 
 // run starts horde in the plain way and waits for its end.
@@ -160,9 +159,6 @@ func (p *process) wait() *outcome {
 	}
 	o := &outcome{t: p.t, code: p.cmd.ProcessState.ExitCode(), wall: p.end.Sub(p.begin)}
 	o.stdout, o.stderr = contents(p.t, p.stdout), contents(p.t, p.stderr)
-	if usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		o.maxRSS = usage.Maxrss * 1024
-	}
 	p.logOnFailure(o)
 	assert.Eventually(p.t, func() bool { return len(groupMembers(p.pid())) == 0 },
 		2*time.Second, 10*time.Millisecond, "processes left in the group of horde")
