@@ -119,7 +119,7 @@ func driveUntil(t testing.TB, plan Plan, c *control, hook func(second int, o *ou
 	o.unfinished, end, o.err = Run(&plan, NewClock(Monotonic()), c.read, count)
 	over.Store(true)
 	o.end = time.Duration(end)
-	require.False(t, stopped.Load(), "the run did not end by itself: %+v", o)
+	require.False(t, stopped.Load(), "the run did not end by itself: begun %d, unfinished %v, %v", o.Begun, o.unfinished, o.endings())
 	if o.err == nil {
 		o.balance(t, &plan)
 	}

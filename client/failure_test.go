@@ -16,7 +16,7 @@ import (
 // A failureRow is one way in which every request to a target fails.
 type failureRow struct {
 	name   string
-	script func(*peer)                    // nil = address
+	script func(*peer)                     // nil = address
 	where  func(testing.TB) netip.AddrPort // where no script can play
 	adjust func(*Plan)
 	want   ending
