@@ -177,6 +177,7 @@ func TestFieldShapes(t *testing.T) {
 	const ok = "HTTP/1.1 200 OK\r\n"
 	checkSamples(t, AnswerNormal, []sample{
 		{"small letters", ok + "content-length: 5\r\n\r\nhello", done(200, 5, true)},
+		{"a capital letter only at the start", ok + "X: y\r\nContent-length: 5\r\nX: y\r\n\r\nhello", done(200, 5, true)},
 		{"capital letters", ok + "CONTENT-LENGTH: 5\r\nCONNECTION: CLOSE\r\n\r\nhello", done(200, 5, false)},
 		{"no space after the colon", ok + "Content-Length:5\r\n\r\nhello", done(200, 5, true)},
 		{"much space around the value", ok + "Content-Length: \t 5 \t \r\n\r\nhello", done(200, 5, true)},
