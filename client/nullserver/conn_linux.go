@@ -178,7 +178,9 @@ func (l *loop) answer(c *conn) {
 	}
 	c.busy = c.then != next
 	if !r.plain {
-		l.out = append(l.out, r.before...)
+		if r.delay > 0 {
+			l.out = append(l.out, r.before...)
+		}
 		c.busy, c.late, c.delayed = true, r, false
 		return
 	}
@@ -315,8 +317,16 @@ func (l *loop) load(c *conn) {
 		return
 	}
 	c.whole = !r.broken
-	c.out = r.appendHead(c.out[:0], q, c.said)
-	if !q.head || r.raw {
+	c.out = c.out[:0]
+	if r.delay == 0 {
+		c.out = append(c.out, r.before...)
+	}
+	c.out = r.appendHead(c.out, q, c.said)
+	switch {
+	case q.head && !r.raw:
+	case r.body <= inline:
+		c.out = r.appendBody(c.out)
+	default:
 		c.left, c.at, c.tail = r.body, r.at, r.tail
 	}
 }
