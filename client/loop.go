@@ -37,6 +37,7 @@ type loop struct {
 	poller *poller
 	alarms alarms
 	turns  []*client // ready without a wait: they had their share of this round
+	spare  []*client // the memory of the turns before these
 	living int
 }
 
@@ -241,7 +242,7 @@ func (l *loop) round(hurry bool) {
 		return
 	}
 	turns := l.turns
-	l.turns = nil
+	l.turns, l.spare = l.spare[:0], turns
 	for i := range events {
 		slot, generation := uint32(events[i].Fd), uint32(events[i].Pad)
 		if slot == controlSlot {

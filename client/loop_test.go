@@ -1,0 +1,148 @@
+package client
+
+import (
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// idle is a loop that never waits, and notes which clients it wakes.
+func idle(clients int) (l *loop, woken *[]uint32) {
+	l = &loop{clients: make([]client, clients), tick: second, end: math.MaxInt64}
+	l.alarms = make(alarms, clients)
+	woken = new([]uint32)
+	for i := range l.clients {
+		c := &l.clients[i]
+		c.loop, c.slot, c.fd = l, uint32(i), -1
+		l.alarms[i], c.place, c.alarm, c.until = c, i, never, never
+		c.resume = func() (struct{}, bool) {
+			*woken = append(*woken, c.slot)
+			return struct{}{}, true
+		}
+	}
+	return l, woken
+}
+
+// A socket number that was closed and given out again in the same batch of
+// events must not be taken for the old one.
+func TestEventsOfAnEarlierConnectionAreDropped(t *testing.T) {
+	l, woken := idle(2)
+	c := &l.clients[1]
+	c.fd, c.generation, c.want = 7, 2, readable
+
+	l.deliver(c, 1, readable|hangup)
+	assert.Empty(t, *woken)
+	assert.Zero(t, c.ready)
+	assert.False(t, c.hungUp)
+
+	l.deliver(c, 2, readable)
+	assert.Equal(t, []uint32{1}, *woken)
+
+	c.fd, c.ready = -1, 0
+	l.deliver(c, 2, readable)
+	assert.Len(t, *woken, 1, "no connection, no event")
+	assert.Zero(t, c.ready)
+}
+
+func TestAnEventNobodyWaitsForIsKept(t *testing.T) {
+	l, woken := idle(1)
+	c := &l.clients[0]
+	c.fd, c.generation, c.want = 7, 1, readable
+	l.deliver(c, 1, writable)
+	assert.Empty(t, *woken)
+	assert.EqualValues(t, writable, c.ready)
+
+	c.inTurns = true
+	l.deliver(c, 1, readable)
+	assert.Empty(t, *woken, "it is woken in its turn")
+	assert.EqualValues(t, readable|writable, c.ready)
+}
+
+func TestTwoSocketsOfOneNumberTellTheirGeneration(t *testing.T) {
+	s := serve(t, func(p *peer) { p.say("x"); p.hold() })
+	p, err := openPoller()
+	require.NoError(t, err)
+	defer p.close()
+	a := newAddress(rawAddress(s.address()))
+	first, errno := dial(&a)
+	require.Zero(t, errno)
+	require.Zero(t, p.add(first, readable, 3, 1))
+	require.Len(t, await(p), 1)
+	closeSocket(first)
+	next, errno := dial(&a)
+	require.Zero(t, errno)
+	defer closeSocket(next)
+	require.Equal(t, first, next)
+	require.Zero(t, p.add(next, readable, 3, 2), "closing it took the first one out")
+	events := await(p)
+	require.Len(t, events, 1)
+	assert.EqualValues(t, 3, events[0].Fd)
+	assert.EqualValues(t, 2, events[0].Pad)
+	require.NotZero(t, p.add(next, readable, 3, 3), "once is enough")
+	require.Zero(t, p.change(next, writable, 3, 2))
+	assert.NotZero(t, await(p)[0].Events&writable)
+}
+
+func TestALoopThatIsOverDoesNotWait(t *testing.T) {
+	l, _ := idle(1)
+	assert.Equal(t, 1000, l.patience(false), "to the end of the second")
+	assert.Zero(t, l.patience(true))
+	l.alarms[0].alarm = 1_500_001
+	assert.Equal(t, 2, l.patience(false), "never too short: the clock decides")
+	l.now = 5e6
+	assert.Zero(t, l.patience(false))
+	l.now, l.turns = 0, []*client{&l.clients[0]}
+	assert.Zero(t, l.patience(false))
+	l.turns, l.stopped = nil, true
+	assert.Zero(t, l.patience(false))
+}
+
+func TestAlarmsRingInTimeAndOnce(t *testing.T) {
+	l, woken := idle(3)
+	early, moved, none := &l.clients[0], &l.clients[1], &l.clients[2]
+	early.alarm, early.until = 10, 10
+	moved.alarm, moved.until = 10, 30 // it waits for something later by now
+	l.alarms.fix()
+	l.now = 20
+	l.ring()
+	assert.Equal(t, []uint32{0}, *woken)
+	assert.EqualValues(t, never, early.until)
+	assert.EqualValues(t, 30, moved.alarm)
+	assert.EqualValues(t, never, none.alarm)
+	l.ring()
+	assert.Len(t, *woken, 1)
+	l.now = 30
+	l.ring()
+	assert.Equal(t, []uint32{0, 1}, *woken)
+}
+
+func TestAlarmsHaveAFixedNumber(t *testing.T) {
+	var a alarms
+	assert.Panics(t, func() { a.Push(nil) })
+	assert.Panics(t, func() { a.Pop() })
+}
+
+func TestStatusSet(t *testing.T) {
+	var s StatusSet
+	s.Add(200, 299)
+	s.Add(304, 304)
+	s.Add(0, 0)
+	s.Add(1023, 1023)
+	for status, want := range map[int]bool{
+		-1: false, 0: true, 1: false, 199: false, 200: true, 255: true, 256: true, 299: true, 300: false,
+		303: false, 304: true, 305: false, 1022: false, 1023: true, 1024: false, 1 << 20: false,
+	} {
+		assert.Equal(t, want, s.Has(status), "%d", status)
+	}
+}
+
+func TestClock(t *testing.T) {
+	c := NewClock(Monotonic() + 1e9)
+	now := c.Now()
+	assert.Negative(t, now)
+	assert.GreaterOrEqual(t, now, int64(-1e9))
+	assert.GreaterOrEqual(t, c.Now(), now)
+	assert.GreaterOrEqual(t, NewClock(Monotonic()).Now(), int64(0))
+}
