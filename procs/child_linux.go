@@ -74,7 +74,7 @@ func startAll(children []*child, plan func(*child) []byte, cancel func() bool) (
 	hold := make(chan struct{})
 	failures := make(chan error, len(byCPU))
 	for _, group := range byCPU {
-		s := starter{path: workerPath(), env: workerEnv(), null: null, children: group, plan: plan, cancel: cancel}
+		s := starter{path: workerPath(), env: workerEnv, null: null, children: group, plan: plan, cancel: cancel}
 		started.Add(1)
 		released.Add(1)
 		go func() {
@@ -102,9 +102,7 @@ func startAll(children []*child, plan func(*child) []byte, cancel func() bool) (
 // (and no search for a quota in the control groups, which keeps two files open),
 // no collections (it allocates nothing in the steady state) and no signals to
 // preempt a thread that has nobody to make room for.
-func workerEnv() []string {
-	return []string{"GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0"}
-}
+var workerEnv = []string{"GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0"}
 
 func (s *starter) start() error {
 	if cpu := s.children[0].cpu; cpu >= 0 {
