@@ -60,6 +60,25 @@ func TestRequestThatMetTheCloseOfAReusedConnectionIsSentAgain(t *testing.T) {
 	}
 }
 
+// Whether a POST is sent again is a choice; that each is counted once is not.
+func TestPostThatMetTheCloseOfAReusedConnection(t *testing.T) {
+	t.Parallel()
+	s := serve(t, 12, func(c *conn) {
+		for range 3 {
+			if !c.request() || !c.take() || !c.answer(ok5) {
+				return
+			}
+		}
+		if c.request() {
+			c.server.note("unanswered")
+		}
+	})
+	o := run(t, "-c", "1", "-t", "2", "-k", "-m", "POST", "--data", "x", "--json", s.url()).json()
+	assert.EqualValues(t, 12, o.Requests.Succeeded)
+	assert.EqualValues(t, s.noted("unanswered"), o.Requests.Failed+o.Connections.ResentRequests)
+	assert.Equal(t, o.Requests.Failed, o.classes()["stale_conn"])
+}
+
 func TestRequestIsSentAgainOnlyOnce(t *testing.T) {
 	t.Parallel()
 	s := serve(t, unlimited, func(c *conn) {
