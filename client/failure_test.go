@@ -394,3 +394,19 @@ func TestAKernelThatCannotWatchOneMoreSocketIsALocalLimit(t *testing.T) {
 	assert.Equal(t, failed, c.giveUp(unwatched))
 	assert.Equal(t, failure{stats.LocalMem, syscall.ENOSPC}, c.why)
 }
+
+// The reset may come before the first byte is sent, while it is sent, or after
+// it: that makes no difference to its class and errno.
+func TestAResetAtOnceKeepsItsErrno(t *testing.T) {
+	bothShapes(t, func(t *testing.T, clients int) {
+		s := serve(t, (*peer).reset)
+		plan := planOf(s.address(), clients, 400)
+		o := drive(t, plan)
+		assert.EqualValues(t, 400, o.Failed)
+		for e := range o.endings() {
+			assert.Equal(t, stats.ResetWait, e.class)
+			assert.Equal(t, syscall.ECONNRESET, e.errno)
+		}
+		assert.EqualValues(t, 400, o.Opened)
+	})
+}

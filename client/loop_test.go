@@ -2,10 +2,13 @@ package client
 
 import (
 	"math"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"horde/stats"
 )
 
 // idle is a loop that never waits, and notes which clients it wakes.
@@ -145,4 +148,20 @@ func TestClock(t *testing.T) {
 	assert.GreaterOrEqual(t, now, int64(-1e9))
 	assert.GreaterOrEqual(t, c.Now(), now)
 	assert.GreaterOrEqual(t, NewClock(Monotonic()).Now(), int64(0))
+}
+
+func TestAPollerThatCannotWatch(t *testing.T) {
+	l, _ := idle(2)
+	l.poller = &poller{fd: -1}
+	c := &l.clients[0]
+	c.fd, c.want = 0, readable
+	assert.Equal(t, unwatched, l.waitPacked(c))
+	l.stopped = true
+	assert.Equal(t, ended, l.waitPacked(c))
+}
+
+func TestAControlThatCannotBeWatchedIsAnError(t *testing.T) {
+	plan := planOf(closedPort(t), 2, 1)
+	_, _, err := Run(&plan, NewClock(Monotonic()), -1, func(int, *stats.Tally) error { return nil })
+	assert.ErrorIs(t, err, syscall.EBADF)
 }
