@@ -1,0 +1,60 @@
+package procs
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"horde/client"
+)
+
+func TestSharesAddUpAndDifferByOneAtMost(t *testing.T) {
+	for range 2000 {
+		total, n := rand.Uint64()>>rand.IntN(64), 1+rand.IntN(6000)
+		var sum uint64
+		least, most := uint64(math.MaxUint64), uint64(0)
+		for i := range n {
+			part := share(total, n, i)
+			sum += part
+			least, most = min(least, part), max(most, part)
+		}
+		require.Equal(t, total, sum, "%d in %d parts", total, n)
+		require.LessOrEqual(t, most-least, uint64(1), "%d in %d parts", total, n)
+	}
+}
+
+func TestClientsAndCPUsAreSharedOutEvenly(t *testing.T) {
+	for range 200 {
+		o := Options{Workers: 1 + rand.IntN(300), Plan: client.Plan{Clients: rand.IntN(5000)}}
+		for cpu := range rand.IntN(5) {
+			o.CPUs = append(o.CPUs, 2*cpu+1)
+		}
+		children := layOut(o)
+		require.Len(t, children, o.Workers)
+		clients, onCPU := 0, map[int]int{}
+		for i, c := range children {
+			require.Equal(t, i, c.id)
+			require.Equal(t, workerArgs(i), c.args)
+			clients += c.clients
+			onCPU[c.cpu]++
+		}
+		require.Equal(t, o.Plan.Clients, clients)
+		require.LessOrEqual(t, children[0].clients-children[o.Workers-1].clients, 1)
+		if len(o.CPUs) == 0 {
+			require.Equal(t, map[int]int{-1: o.Workers}, onCPU)
+			continue
+		}
+		require.Len(t, onCPU, min(len(o.CPUs), o.Workers))
+		for _, cpu := range o.CPUs[:len(onCPU)] {
+			require.InDelta(t, float64(o.Workers)/float64(len(o.CPUs)), onCPU[cpu], 1)
+		}
+	}
+}
+
+func TestThereIsTimeToReadTheReleaseBeforeItComes(t *testing.T) {
+	assert.Greater(t, leadTime(1), leadTime(0))
+	assert.Less(t, leadTime(5000), readyLimit)
+}
