@@ -297,6 +297,10 @@ func (p *program) measure(c *cli.Context, url string, target *nullserver.Server)
 	if err != nil {
 		return err
 	}
+	workers, reason, err := procs.Fit(asked.Workers, asked.Plan.Clients, len(asked.Plan.Request))
+	if err != nil {
+		return p.failure(stats.ExitWorkers, err)
+	}
 	cpus, err := pinned(asked.Pin)
 	if err != nil {
 		return err
@@ -308,8 +312,11 @@ func (p *program) measure(c *cli.Context, url string, target *nullserver.Server)
 	defer out.Discard()
 	result := &stats.Run{Tool: tool(), Plan: asked.Facts}
 	result.Plan.Argv = slices.Concat(p.command, config.Redact(p.line.Args))
-	if err := p.perform(asked, cpus, result); err != nil {
+	if err := p.perform(asked, workers, cpus, result); err != nil {
 		return err
+	}
+	if reason != "" {
+		result.Reasons = append([]string{reason}, result.Reasons...)
 	}
 	return p.print(asked, result, out)
 }
@@ -344,11 +351,7 @@ func tool() stats.Tool {
 
 // perform reaches for the target and, if it is there, has the workers load it.
 // A target that is not there is a result too.
-func (p *program) perform(asked *config.Run, cpus []int, result *stats.Run) error {
-	workers, reason, err := procs.Fit(asked.Workers, asked.Plan.Clients, len(asked.Plan.Request))
-	if err != nil {
-		return p.failure(stats.ExitWorkers, err)
-	}
+func (p *program) perform(asked *config.Run, workers int, cpus []int, result *stats.Run) error {
 	result.Workers.Asked = asked.Workers
 	address, err := reach(asked)
 	if err != nil {
@@ -368,9 +371,6 @@ func (p *program) perform(asked *config.Run, cpus []int, result *stats.Run) erro
 		return p.notRun(err)
 	}
 	fill(result, outcome)
-	if reason != "" {
-		result.Reasons = append([]string{reason}, result.Reasons...)
-	}
 	return nil
 }
 

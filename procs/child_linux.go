@@ -17,6 +17,7 @@ import (
 type child struct {
 	id, clients int
 	cpu         int      // the one CPU it is bound to, -1 = not bound
+	unbound     error    // why it could not be bound, nil if that was not asked for
 	pid         int      // 0 = not started
 	control     int      // our end of its control pipe, -1 = closed
 	report      int      // our end of its report pipe, -1 = closed
@@ -108,7 +109,7 @@ func (s *starter) start() error {
 	if cpu := s.children[0].cpu; cpu >= 0 {
 		if err := bindThread(cpu); err != nil {
 			for _, c := range s.children {
-				c.cpu = -1
+				c.cpu, c.unbound = -1, err
 			}
 		}
 	}

@@ -14,7 +14,8 @@ import (
 // What a worker takes of the host, as measured (ARCHITECTURE.md, "What a worker
 // costs"), rounded up.
 const (
-	workerThreads     = 3
+	workerThreads     = 4 // three, and one more for moments of its start
+	parentThreads     = 16
 	workerMemory      = 750 << 10
 	clientMemory      = 12 << 10 // a coroutine, and the socket in the kernel
 	parentDescriptors = 2        // per worker: its two pipes
@@ -32,7 +33,11 @@ type limit struct {
 // all; with fewer, each drives more clients. bodySize is what each worker keeps
 // of the request. The error says that clients cannot run at all, naming the limit.
 func Fit(workers, clients, bodySize int) (fit int, reason string, err error) {
-	return fitWithin(host("/").limits(clients, bodySize), descriptors(), workers, clients)
+	n := descriptors()
+	if l := descriptorLimit(n); l.workers < 1 { // not even the files below can be opened
+		return fitWithin(nil, n, workers, clients)
+	}
+	return fitWithin(host("/").limits(clients, bodySize), n, workers, clients)
 }
 
 // fitWithin is Fit on a host with these limits, where a process may hold so
@@ -98,10 +103,10 @@ func (h host) limits(clients, bodySize int) []limit {
 // threadLimits are those that count threads: of the system, the user, and the
 // control groups this process is in.
 func (h host) threadLimits() []limit {
-	why := fmt.Sprintf("a worker has %d threads", workerThreads)
+	why := fmt.Sprintf("a worker has up to %d threads", workerThreads)
 	var limits []limit
 	add := func(name string, most, used int) {
-		limits = append(limits, limit{(most - used) / workerThreads, fmt.Sprintf("%s %d, %d in use", name, most, used), why})
+		limits = append(limits, limit{(most - used - parentThreads) / workerThreads, fmt.Sprintf("%s %d, %d in use", name, most, used), why})
 	}
 	used := h.systemThreads()
 	for _, name := range [...]string{"pid_max", "threads-max"} {

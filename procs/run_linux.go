@@ -456,9 +456,24 @@ func (r *run) outcome() *Outcome {
 	return out
 }
 
+// sayUnbound says once why workers are not bound to their CPUs.
+func (r *run) sayUnbound() {
+	n := 0
+	var why error
+	for _, c := range r.children {
+		if c.unbound != nil {
+			n, why = n+1, c.unbound
+		}
+	}
+	if n > 0 {
+		r.reason("%d workers could not be bound to a CPU: %v", n, why)
+	}
+}
+
 func (r *run) workers() stats.Workers {
 	host, _ := os.Hostname()
 	w := stats.Workers{Asked: len(r.children)}
+	r.sayUnbound()
 	for _, c := range r.children {
 		if c.problem != "" {
 			r.reason("%s", c.problem)

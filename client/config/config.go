@@ -72,6 +72,7 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	b.limits(r)
 	b.shown(r)
 	request := b.request(r, link, userAgent)
+	b.family(r)
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -226,11 +227,18 @@ func (b *builder) shown(r *Run) {
 	if b.values.Bool("quiet") {
 		r.Progress = "none"
 	}
+}
+
+func (b *builder) family(r *Run) {
+	option := ""
 	switch {
 	case b.values.Bool("4"):
-		r.Family = target.IPv4
+		r.Family, option = target.IPv4, "4"
 	case b.values.Bool("6"):
-		r.Family = target.IPv6
+		r.Family, option = target.IPv6, "6"
+	}
+	if !r.Family.Allows(r.Host) {
+		b.wrong(option, "", "%s is an address of the other family", r.Host)
 	}
 }
 
@@ -257,7 +265,36 @@ func (b *builder) request(r *Run, link target.URL, userAgent string) http1.Reque
 	}
 	b.body(&q)
 	b.proxy(r, &q, link)
+	b.sendable(q)
 	return q
+}
+
+// sendable finds the option whose value cannot be sent: it asks for a request
+// that holds nothing else that could be wrong.
+func (b *builder) sendable(q http1.Request) {
+	if q.Version == http1.HTTP09 {
+		return
+	}
+	plain := http1.Request{Method: "GET", Target: "/", Host: "localhost"}
+	for _, part := range [...]struct {
+		option string
+		set    func(*http1.Request)
+	}{
+		{"method", func(p *http1.Request) { p.Method = q.Method }},
+		{"user-agent", func(p *http1.Request) { p.UserAgent = q.UserAgent }},
+		{"cookie", func(p *http1.Request) { p.Cookie = q.Cookie }},
+		{"auth", func(p *http1.Request) { p.Auth = q.Auth }},
+		{"content-type", func(p *http1.Request) { p.ContentType, p.HasBody = q.ContentType, true }},
+		{"header", func(p *http1.Request) {
+			p.Headers, p.Body, p.HasBody, p.Method = q.Headers, q.Body, q.HasBody, q.Method
+		}},
+	} {
+		p := plain
+		part.set(&p)
+		if _, err := p.Bytes(); err != nil {
+			b.wrong(part.option, "", "%v", err)
+		}
+	}
 }
 
 func (b *builder) method() string {
@@ -311,9 +348,13 @@ func readBody(name string, most int64) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	tooLarge := fmt.Errorf("%q is larger than %d bytes", name, most)
+	if info, err := f.Stat(); err == nil && info.Size() > most {
+		return nil, tooLarge
+	}
 	body, err := io.ReadAll(io.LimitReader(f, most+1))
 	if err == nil && int64(len(body)) > most {
-		err = fmt.Errorf("%q is larger than %d bytes", name, most)
+		err = tooLarge
 	}
 	return body, err
 }

@@ -51,6 +51,8 @@ func connect(ap netip.AddrPort, limit time.Duration) error {
 		return os.NewSyscallError("socket", err)
 	}
 	defer unix.Close(fd)
+	// Closed by a reset, it leaves no TIME_WAIT behind that would keep a port.
+	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
 	if err = unix.Connect(fd, a); err != unix.EINPROGRESS {
 		return err
 	}

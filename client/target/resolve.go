@@ -35,6 +35,12 @@ func (f Family) has(a netip.Addr) bool {
 	return f == Any || a.Is4() == (f == IPv4)
 }
 
+// Allows reports whether host is of the family, as far as it is a literal.
+func (f Family) Allows(host string) bool {
+	a, err := netip.ParseAddr(host)
+	return err != nil || f.has(a.Unmap())
+}
+
 // Resolve returns the addresses of a name or literal in the order to try them.
 func Resolve(ctx context.Context, name string, family Family) ([]netip.Addr, error) {
 	if a, err := netip.ParseAddr(name); err == nil {
