@@ -466,7 +466,7 @@ func (r *run) sayUnbound() {
 		}
 	}
 	if n > 0 {
-		r.reason("%d workers could not be bound to a CPU: %v", n, why)
+		r.reason("%d workers could not be pinned to a CPU: %v", n, why)
 	}
 }
 

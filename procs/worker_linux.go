@@ -5,6 +5,7 @@ import (
 	"os"
 	"strconv"
 	"time"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -90,17 +91,20 @@ func schedDelay(path string) (time.Duration, bool) {
 	return time.Duration(delay), field == 2
 }
 
+// The pipes, too, are waited for without leave of the scheduler: it would start
+// a further thread meanwhile.
+
 // writeAll writes b to a pipe. A parent that has gone shows as EPIPE.
 func writeAll(fd int, b []byte) error {
 	for len(b) > 0 {
-		n, err := unix.Write(fd, b)
-		switch {
-		case err == unix.EINTR:
-			continue
-		case err != nil:
-			return os.NewSyscallError("write to parent", err)
+		n, _, errno := unix.RawSyscall(unix.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)))
+		switch errno {
+		case 0:
+			b = b[n:]
+		case unix.EINTR:
+		default:
+			return os.NewSyscallError("write to parent", errno)
 		}
-		b = b[n:]
 	}
 	return nil
 }
@@ -111,16 +115,17 @@ func readMore(fd int, b []byte) ([]byte, error) {
 		b = append(make([]byte, 0, 2*cap(b)+4096), b...)
 	}
 	for {
-		n, err := unix.Read(fd, b[len(b):cap(b)])
+		free := b[len(b):cap(b)]
+		n, _, errno := unix.RawSyscall(unix.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(unsafe.SliceData(free))), uintptr(len(free)))
 		switch {
-		case err == unix.EINTR:
+		case errno == unix.EINTR:
 			continue
-		case err != nil:
-			return b, os.NewSyscallError("read from parent", err)
+		case errno != 0:
+			return b, os.NewSyscallError("read from parent", errno)
 		case n == 0:
 			return b, io.EOF
 		}
-		return b[:len(b)+n], nil
+		return b[:len(b)+int(n)], nil
 	}
 }
 
