@@ -176,3 +176,16 @@ func FuzzAnswerOfGetent(f *testing.F) {
 		assert.Len(t, all, len(parse(answer, IPv4))+len(parse(answer, IPv6)))
 	})
 }
+
+func TestFamilyAllows(t *testing.T) {
+	for _, row := range []struct {
+		family Family
+		host   string
+		want   bool
+	}{
+		{Any, "::1", true}, {Any, "127.0.0.1", true}, {IPv4, "127.0.0.1", true}, {IPv4, "::1", false}, {IPv6, "::1", true},
+		{IPv6, "127.0.0.1", false}, {IPv4, "::ffff:127.0.0.1", true}, {IPv6, "localhost", true}, {IPv4, "fe80::1%lo", false},
+	} {
+		assert.Equal(t, row.want, row.family.Allows(row.host), "%v %s", row.family, row.host)
+	}
+}
