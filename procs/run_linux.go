@@ -141,11 +141,12 @@ func (r *run) push(c *child) {
 func (r *run) prepare() {
 	r.lastSign = time.Now()
 	for r.waiting > 0 && !r.interrupted() {
-		left := readyLimit - time.Since(r.lastSign)
-		if left <= 0 {
+		sign := r.lastSign
+		left := readyLimit - time.Since(sign)
+		r.wait(left)
+		if left <= 0 && r.lastSign == sign {
 			break
 		}
-		r.wait(left)
 	}
 	interrupted := r.interrupted() // a signal from here on finds a run to stop
 	for _, c := range r.children {
@@ -433,6 +434,7 @@ func (r *run) takeFinal(c *child, payload []byte) error {
 		return fmt.Errorf("its end after %v has not come", final.End)
 	}
 	c.state, c.final = finished, final
+	r.lastSign = time.Now()
 	r.unfinished.Add(final.Unfinished)
 	r.measured = max(r.measured, final.End)
 	return nil

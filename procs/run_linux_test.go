@@ -151,6 +151,57 @@ func TestRequestsEndTheRunAndAreAllMade(t *testing.T) {
 	assert.Equal(t, []uint64{34, 34, 33}, []uint64{r.children[0].begun, r.children[1].begun, r.children[2].begun})
 }
 
+// A parent that did not run for an hour, because somebody stopped it, must not turn workers that have done their work into lost ones.
+func TestReportsThatWaitedForTheParentCount(t *testing.T) {
+	leaveNothing(t)
+	r := newRun(Options{Plan: serve(t).plan(4, 300*time.Millisecond), Workers: 4})
+	require.NoError(t, r.open())
+	defer r.close()
+	errs, release := startAll(r.children, r.planFor, r.interrupted)
+	defer release()
+	require.Empty(t, errs)
+	r.watchAll()
+	for _, c := range r.children { // all have said so before the parent looks
+		awaitReadable(t, c.report)
+	}
+	r.lastSign = time.Now().Add(-time.Hour)
+	r.prepare()
+	require.Zero(t, r.waiting)
+	r.release()
+	for pid := range workerPIDs(os.Getpid()) {
+		awaitEnd(t, pid)
+	}
+	r.ending, r.lastSign = true, time.Now().Add(-time.Hour)
+	r.collect()
+	out := r.outcome()
+	assertBalance(t, r, out)
+	assert.Empty(t, out.Reasons)
+	assert.Zero(t, out.Workers.Lost)
+}
+
+// awaitEnd waits until a process has ended, reaped or not.
+func awaitEnd(t *testing.T, pid int) {
+	t.Helper()
+	fd, err := unix.PidfdOpen(pid, 0)
+	if err == unix.ESRCH {
+		return
+	}
+	require.NoError(t, err)
+	defer unix.Close(fd)
+	awaitReadable(t, fd)
+}
+
+func awaitReadable(t *testing.T, fd int) {
+	t.Helper()
+	fds := []unix.PollFd{{Fd: int32(fd), Events: unix.POLLIN}}
+	n, err := unix.Poll(fds, 20000)
+	for err == unix.EINTR {
+		n, err = unix.Poll(fds, 20000)
+	}
+	require.NoError(t, err)
+	require.Equal(t, 1, n, "nothing came")
+}
+
 func TestMoreWorkersThanClientsDoNoHarm(t *testing.T) {
 	leaveNothing(t)
 	r := newRun(Options{Plan: serve(t).plan(1, 100*time.Millisecond), Workers: 3})
@@ -229,7 +280,7 @@ func TestAStoppedWorkerIsKilledAndTheRunEndsOnTime(t *testing.T) {
 	leaveNothing(t)
 	var r *run
 	stop := func() { require.NoError(t, unix.Kill(r.children[1].pid, unix.SIGSTOP)) }
-	r = newRun(Options{Plan: serve(t).plan(3, 1300*time.Millisecond), Workers: 3, Progress: once(func() { stop() })})
+	r = newRun(Options{Plan: serveNothing(t).plan(3, 1500*time.Millisecond), Workers: 3, Progress: once(func() { stop() })})
 	began := time.Now()
 	out, err := r.perform()
 	require.NoError(t, err)
@@ -238,7 +289,8 @@ func TestAStoppedWorkerIsKilledAndTheRunEndsOnTime(t *testing.T) {
 	assert.Equal(t, []string{"worker 1 did not report its end in time"}, out.Reasons)
 	assert.Equal(t, "signal: killed", r.children[1].exit)
 	assert.Equal(t, 1, out.Workers.Lost)
-	assert.Equal(t, 1300*time.Millisecond, out.Measured)
+	assert.Equal(t, 1500*time.Millisecond, out.Measured)
+	assert.Len(t, out.Series, 2, "the time line ends with the run, not with the worker")
 }
 
 func TestTheFirstSignalStopsTheRunAndItsCountsStay(t *testing.T) {
@@ -315,14 +367,19 @@ func largePlan(s *server) client.Plan {
 
 func TestAPlanLargerThanThePipeArrives(t *testing.T) {
 	leaveNothing(t)
-	r := newRun(Options{Plan: largePlan(serve(t)), Workers: 3})
+	var r *run
+	look := func() {
+		for _, c := range r.children {
+			assert.Nil(t, c.out, "the parent does not keep the plan of each worker")
+		}
+	}
+	r = newRun(Options{Plan: largePlan(serve(t)), Workers: 3, Progress: once(func() { look() })})
 	out, err := r.perform()
 	require.NoError(t, err)
 	assertBalance(t, r, out)
 	assert.Empty(t, out.Reasons)
 	for _, c := range r.children {
 		assert.Positive(t, c.succeeded)
-		assert.Nil(t, c.out, "the parent does not keep the plan of each worker")
 	}
 }
 
