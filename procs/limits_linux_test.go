@@ -31,6 +31,9 @@ func names(limits []limit) map[string]int {
 	return out
 }
 
+// fits is how many workers there are threads for.
+func fits(most, used int) int { return (most - used - parentThreads) / workerThreads }
+
 func TestThreadsAreLimitedByTheSystemAndEveryGroup(t *testing.T) {
 	const cg = "sys/fs/cgroup/"
 	rows := []struct {
@@ -46,9 +49,9 @@ func TestThreadsAreLimitedByTheSystemAndEveryGroup(t *testing.T) {
 			"proc/sys/kernel/something-else":  "1\n",
 			"sys/fs/cgroup/pids/pids.max":     "1\n", // not this process's
 			"sys/fs/cgroup/pids/pids.current": "1\n",
-		}, map[string]int{"pid_max 32768, 100 in use": 10889, "threads-max 1000, 100 in use": 300}},
+		}, map[string]int{"pid_max 32768, 100 in use": fits(32768, 100), "threads-max 1000, 100 in use": fits(1000, 100)}},
 		{"the load is not known", map[string]string{"proc/loadavg": "what?", "proc/sys/kernel/pid_max": "300"},
-			map[string]int{"pid_max 300, 0 in use": 100}},
+			map[string]int{"pid_max 300, 0 in use": fits(300, 0)}},
 		{"version 2, a limit above", map[string]string{
 			"proc/self/cgroup":       "0::/a/b\n",
 			cg + "a/b/pids.max":      "max\n",
@@ -63,7 +66,7 @@ func TestThreadsAreLimitedByTheSystemAndEveryGroup(t *testing.T) {
 			cg + "a/c/pids.current":  "1\n",
 			"sys/pids.max":           "1\n",
 			cg + "pids/a/b/pids.max": "1\n",
-		}, map[string]int{"pids.max 100, 10 in use": 30, "pids.max 40, 10 in use": 10}},
+		}, map[string]int{"pids.max 100, 10 in use": fits(100, 10), "pids.max 40, 10 in use": fits(40, 10)}},
 		{"version 1 among other controllers", map[string]string{
 			"proc/self/cgroup":             "12:cpu,cpuacct:/x\n11:net,pids:/a\n10:pidsx:/y\n1:name=systemd:/z\n0::/\n",
 			cg + "pids/a/pids.max":         "90\n",
@@ -74,7 +77,7 @@ func TestThreadsAreLimitedByTheSystemAndEveryGroup(t *testing.T) {
 			cg + "cpu,cpuacct/x/pids.max":  "1\n",
 			cg + "pids/a/sub/pids.max":     "1\n",
 			cg + "pids/a/sub/pids.current": "1\n",
-		}, map[string]int{"pids.max 90, 0 in use": 30}},
+		}, map[string]int{"pids.max 90, 0 in use": fits(90, 0)}},
 		{"a limit without its use is unknown", map[string]string{"proc/self/cgroup": "0::/a\n", cg + "a/pids.max": "3\n"}, map[string]int{}},
 		{"a group outside of what this process sees", map[string]string{
 			"proc/self/cgroup": "0::/../../other\n", "sys/fs/pids.max": "1\n", "sys/fs/pids.current": "1\n",
@@ -83,7 +86,7 @@ func TestThreadsAreLimitedByTheSystemAndEveryGroup(t *testing.T) {
 		{"lines that are none", map[string]string{"proc/self/cgroup": "\n0:\nx\n", cg + "pids.max": "1\n", cg + "pids.current": "1\n"}, map[string]int{}},
 		{"more in use than allowed", map[string]string{
 			"proc/self/cgroup": "0::/\n", cg + "pids.max": "10\n", cg + "pids.current": "40\n",
-		}, map[string]int{"pids.max 10, 40 in use": -10}},
+		}, map[string]int{"pids.max 10, 40 in use": fits(10, 40)}},
 	}
 	for _, row := range rows {
 		got := names(hostOf(t, row.files).threadLimits())

@@ -2,7 +2,5 @@
 
 package procs
 
-const raceEnabled = true
-
 // The race detector would have each worker wait for a second before it ends.
 func init() { workerEnv = append(workerEnv, "GORACE=atexit_sleep_ms=0") }

@@ -1,5 +1,0 @@
-//go:build !race
-
-package procs
-
-const raceEnabled = false
