@@ -15,6 +15,7 @@ type client struct {
 	loop *loop
 
 	fd         int    // -1 = no connection
+	served     int    // a connection that has served and is about to be closed, -1 = none
 	slot       uint32 // its place in the loop's clients
 	generation uint32 // of its connection
 	hungUp     bool   // the peer has closed its side: what is readable now is the last
@@ -316,7 +317,7 @@ func (c *client) feed(b []byte) step {
 func (c *client) complete(reusable bool) step {
 	plan := &c.loop.plan
 	if !reusable || !plan.Reuse || c.hungUp || c.sent < len(plan.Request) {
-		c.drop()
+		c.served, c.fd = c.fd, -1
 	}
 	status := c.answer.Status()
 	if status == 0 { // HTTP/0.9 has none
@@ -378,7 +379,20 @@ func (c *client) broken(errno syscall.Errno, reused bool) step {
 // deadline is when the whole request must be over.
 func (c *client) deadline() int64 { return c.begun + int64(c.loop.plan.Timeout) }
 
+// closeServed closes a connection whose answer is complete. That is done once
+// the next request is on its way, or there is anything to wait for: a server that
+// means to close has mostly done so by then, and the end that closes first keeps
+// the connection's port for a minute (TIME_WAIT, RFC 9293 section 3.6).
+func (c *client) closeServed() {
+	if c.served >= 0 {
+		closeSocket(c.served)
+		c.served = -1
+	}
+}
+
+// drop gives up the connection.
 func (c *client) drop() {
+	c.closeServed()
 	if c.fd >= 0 {
 		closeSocket(c.fd)
 		c.fd = -1

@@ -76,7 +76,7 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 		l.end = int64(plan.Duration)
 	}
 	for i := range l.clients {
-		l.clients[i] = client{loop: l, slot: uint32(i), fd: -1}
+		l.clients[i] = client{loop: l, slot: uint32(i), fd: -1, served: -1}
 	}
 	l.awaitRelease()
 	run := l.runPacked
@@ -151,6 +151,7 @@ func (l *loop) unfinished() stats.Unfinished {
 // await parks the client until its socket reports something of want, the time
 // until has come, or the run is over.
 func (c *client) await(want uint32, until int64) wake {
+	c.closeServed()
 	c.want, c.until, c.waited = want, until, true
 	return c.loop.wait(c)
 }

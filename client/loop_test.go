@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"horde/client/http1"
 	"horde/stats"
 )
 
@@ -148,6 +149,61 @@ func TestClock(t *testing.T) {
 	assert.GreaterOrEqual(t, now, int64(-1e9))
 	assert.GreaterOrEqual(t, c.Now(), now)
 	assert.GreaterOrEqual(t, NewClock(Monotonic()).Now(), int64(0))
+}
+
+// talkative is a client whose socket has n bytes of a body to read already.
+func talkative(t *testing.T, n int) *client {
+	t.Helper()
+	fds, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK|syscall.SOCK_CLOEXEC, 0)
+	require.NoError(t, err)
+	t.Cleanup(func() {
+		syscall.Close(fds[0])
+		syscall.Close(fds[1])
+	})
+	sent, errno := send(fds[1], make([]byte, n))
+	require.Zero(t, errno)
+	require.Equal(t, n, sent)
+	l, _ := idle(1)
+	l.buf = make([]byte, 1<<10)
+	c := &l.clients[0]
+	c.fd, c.ready = fds[0], readable
+	c.answer.Reset(http1.Answer09)
+	return c
+}
+
+func TestNobodyReadsMoreThanTheirShareAtOnce(t *testing.T) {
+	c := talkative(t, 100<<10)
+	assert.Equal(t, pending, c.read(false))
+	assert.EqualValues(t, fullReads<<10, c.loop.tally.BytesRead)
+	assert.EqualValues(t, readable, c.ready, "there is more")
+}
+
+func TestAShortReadHasEmptiedTheSocket(t *testing.T) {
+	c := talkative(t, 100)
+	assert.Equal(t, pending, c.read(false))
+	assert.EqualValues(t, 100, c.loop.tally.BytesRead)
+	assert.Zero(t, c.ready)
+
+	c = talkative(t, 100)
+	c.hungUp = true
+	assert.Equal(t, pending, c.read(false))
+	assert.Zero(t, c.ready, "an end that was told of is looked for at once")
+
+	c = talkative(t, 1<<10)
+	assert.Equal(t, pending, c.read(false))
+	assert.Zero(t, c.ready, "a full read may have emptied it too")
+}
+
+func TestAConnectionThatHungUpIsNotKept(t *testing.T) {
+	for hungUp, kept := range map[bool]bool{false: true, true: false} {
+		c := talkative(t, 1)
+		fd, err := syscall.Dup(c.fd)
+		require.NoError(t, err)
+		c.fd, c.hungUp, c.loop.plan.Reuse = fd, hungUp, true
+		assert.Equal(t, done, c.complete(true))
+		assert.Equal(t, kept, c.fd >= 0)
+		c.drop()
+	}
 }
 
 func TestAPollerThatCannotWatch(t *testing.T) {

@@ -87,6 +87,11 @@ func TestAConnectionIsNotUsedAgain(t *testing.T) {
 			_ = p.CloseWrite()
 			p.request()
 		}, nil},
+		{"if the answer came before the request was sent", func(p *peer) {
+			p.head()
+			p.say(hello)
+			p.hold()
+		}, func(p *Plan) { p.Request = post(16 << 20) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			bothShapes(t, func(t *testing.T, clients int) {

@@ -35,9 +35,9 @@ func init() {
 // work is a worker's whole life. Its exit code is 0 even if every request
 // failed; what cannot be reported over the pipe ends it with 1.
 func work() int {
-	// Ctrl-C reaches the whole process group; when to stop is the parent's to
-	// say. A signal mask would not do: the runtime clears it at its start.
-	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGTERM)
+	// What is typed reaches the whole process group; when to stop is the parent's
+	// to say. A signal mask would not do: the runtime clears it at its start.
+	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	restoreTimerSlack()
 	w := worker{control: controlFD, reports: reportFD}
 	if err := w.run(); err != nil {
