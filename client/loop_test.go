@@ -184,11 +184,6 @@ func TestAShortReadHasEmptiedTheSocket(t *testing.T) {
 	assert.EqualValues(t, 100, c.loop.tally.BytesRead)
 	assert.Zero(t, c.ready)
 
-	c = talkative(t, 100)
-	c.hungUp = true
-	assert.Equal(t, pending, c.read(false))
-	assert.Zero(t, c.ready, "an end that was told of is looked for at once")
-
 	c = talkative(t, 1<<10)
 	assert.Equal(t, pending, c.read(false))
 	assert.Zero(t, c.ready, "a full read may have emptied it too")
