@@ -382,7 +382,7 @@ func TestClassOfAnErrnoOfAConnection(t *testing.T) {
 
 func TestAConnectionThatBreaksOtherwiseKeepsItsErrno(t *testing.T) {
 	for _, reused := range []bool{false, true} {
-		c := client{loop: &loop{}, fd: -1}
+		c := client{loop: &loop{}, fd: -1, served: -1}
 		c.answer.Reset(http1.AnswerNormal)
 		assert.Equal(t, failed, c.broken(syscall.ETIMEDOUT, reused))
 		assert.Equal(t, failure{stats.KernelETimedout, syscall.ETIMEDOUT}, c.why)
@@ -390,7 +390,7 @@ func TestAConnectionThatBreaksOtherwiseKeepsItsErrno(t *testing.T) {
 }
 
 func TestAKernelThatCannotWatchOneMoreSocketIsALocalLimit(t *testing.T) {
-	c := client{loop: &loop{}, fd: -1, phase: stats.Waiting}
+	c := client{loop: &loop{}, fd: -1, served: -1, phase: stats.Waiting}
 	assert.Equal(t, failed, c.giveUp(unwatched))
 	assert.Equal(t, failure{stats.LocalMem, syscall.ENOSPC}, c.why)
 }

@@ -19,7 +19,7 @@ func idle(clients int) (l *loop, woken *[]uint32) {
 	woken = new([]uint32)
 	for i := range l.clients {
 		c := &l.clients[i]
-		c.loop, c.slot, c.fd = l, uint32(i), -1
+		c.loop, c.slot, c.fd, c.served = l, uint32(i), -1, -1
 		l.alarms[i], c.place, c.alarm, c.until = c, i, never, never
 		c.resume = func() (struct{}, bool) {
 			*woken = append(*woken, c.slot)
@@ -197,7 +197,9 @@ func TestAConnectionThatHungUpIsNotKept(t *testing.T) {
 		c.fd, c.hungUp, c.loop.plan.Reuse = fd, hungUp, true
 		assert.Equal(t, done, c.complete(true))
 		assert.Equal(t, kept, c.fd >= 0)
+		assert.Equal(t, kept, c.served < 0)
 		c.drop()
+		assert.Negative(t, c.served)
 	}
 }
 

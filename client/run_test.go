@@ -247,6 +247,28 @@ func TestForceWaitsForNoAnswer(t *testing.T) {
 	})
 }
 
+// The last connection is closed late, but not later than the next wait.
+func TestAConnectionThatHasServedIsClosedBeforeTheNextAnswer(t *testing.T) {
+	bothShapes(t, func(t *testing.T, clients int) {
+		var closed atomic.Int64
+		all := make(chan struct{})
+		s := serve(t, func(p *peer) {
+			p.request()
+			if p.nth >= clients {
+				<-all
+			}
+			p.say(hello)
+			p.request()
+			if closed.Add(1) == int64(clients) {
+				close(all)
+			}
+		})
+		o := drive(t, planOf(s.address(), clients, uint64(2*clients)))
+		assert.EqualValues(t, 2*clients, o.Succeeded)
+		assert.EqualValues(t, 2*clients, s.accepted.Load())
+	})
+}
+
 // Webbench takes every orderly end for a page, looks at no status, and does
 // not wait before it tries again.
 func TestClassicJudgesAsWebbenchDid(t *testing.T) {
