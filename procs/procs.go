@@ -65,6 +65,7 @@ func (r *run) perform() (*Outcome, error) {
 		return nil, err
 	}
 	defer r.close()
+	begin := monotonicTime()
 	errs, release := startAll(r.children, r.planFor, r.interrupted)
 	defer release()
 	for _, err := range errs {
@@ -72,6 +73,7 @@ func (r *run) perform() (*Outcome, error) {
 	}
 	r.watchAll()
 	r.prepare()
+	r.readyIn = monotonicTime() - begin
 	if s := r.first.Load(); s != nil && r.alive == 0 {
 		return nil, &Interrupted{*s}
 	}

@@ -29,6 +29,7 @@ type run struct {
 	alive     int // workers that are watched
 	waiting   int // of them, those that are not ready
 	lastSign  time.Time
+	readyIn   time.Duration // from the first start until all were ready
 	released  time.Duration // on the monotonic clock; 0 = not yet
 	startedAt time.Time
 	stopping  bool // told to stop before their time
@@ -474,7 +475,7 @@ func (r *run) sayUnbound() {
 
 func (r *run) workers() stats.Workers {
 	host, _ := os.Hostname()
-	w := stats.Workers{Asked: len(r.children)}
+	w := stats.Workers{Asked: len(r.children), ReadyIn: r.readyIn}
 	r.sayUnbound()
 	for _, c := range r.children {
 		if c.problem != "" {
@@ -493,7 +494,7 @@ func (r *run) workers() stats.Workers {
 		w.List = append(w.List, stats.Worker{
 			ID: c.id, Host: host, PID: c.pid, CPU: c.cpu, Clients: c.clients,
 			Succeeded: c.succeeded, Failed: c.failed,
-			CPUTime: c.final.CPUTime, RunDelay: c.final.RunDelay,
+			StartCPU: c.final.StartCPU, CPUTime: c.final.CPUTime, RunDelay: c.final.RunDelay,
 			Exit: c.exit, Lost: c.state == lost,
 		})
 	}

@@ -87,7 +87,7 @@ func (w *worker) drive(plan *client.Plan, release int64) error {
 	}
 	w.out = wire.AppendFinal(w.out, &wire.Final{
 		Unfinished: unfinished, End: time.Duration(end),
-		CPUTime: cpuTime() - before, RunDelay: runDelay(),
+		StartCPU: before, CPUTime: cpuTime() - before, RunDelay: runDelay(),
 	})
 	return w.flush()
 }

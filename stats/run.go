@@ -62,7 +62,8 @@ type Workers struct {
 	Asked   int
 	Started int
 	Lost    int
-	Pinned  int // workers whose every thread is bound to one CPU
+	Pinned  int           // workers whose every thread is bound to one CPU
+	ReadyIn time.Duration // from the first start until all were ready to begin
 	List    []Worker
 }
 
@@ -75,7 +76,8 @@ type Worker struct {
 	Clients   int
 	Succeeded uint64
 	Failed    uint64
-	CPUTime   time.Duration
+	StartCPU  time.Duration // CPU used until the release
+	CPUTime   time.Duration // and since
 	RunDelay  time.Duration // time its threads waited for a CPU
 	Exit      string        // "exit 0", "signal: killed", …
 	Lost      bool          // ended without a final record

@@ -170,7 +170,8 @@ func ReadInterval(payload []byte, t *stats.Tally) (second int, err error) {
 type Final struct {
 	Unfinished stats.Unfinished
 	End        time.Duration // when it stopped counting, since the release
-	CPUTime    time.Duration
+	StartCPU   time.Duration // CPU it used until the release
+	CPUTime    time.Duration // and since
 	RunDelay   time.Duration // time its threads waited for a CPU; -1 = unknown
 }
 
@@ -181,7 +182,7 @@ func AppendFinal(b []byte, f *Final) []byte {
 	for _, n := range f.Unfinished.Count {
 		b = binary.AppendUvarint(b, n)
 	}
-	for _, v := range [...]int64{f.Unfinished.Oldest, int64(f.End), int64(f.CPUTime), int64(f.RunDelay)} {
+	for _, v := range [...]int64{f.Unfinished.Oldest, int64(f.End), int64(f.StartCPU), int64(f.CPUTime), int64(f.RunDelay)} {
 		b = binary.AppendVarint(b, v)
 	}
 	return end(b, start)
@@ -199,6 +200,7 @@ func ReadFinal(payload []byte) (Final, error) {
 	if f.Unfinished.Oldest < 0 || f.Unfinished.Oldest > int64(f.End) {
 		d.fail("a request older than the run")
 	}
+	f.StartCPU = time.Duration(d.signed())
 	f.CPUTime = time.Duration(d.signed())
 	f.RunDelay = time.Duration(d.signed())
 	return f, d.end()

@@ -199,6 +199,7 @@ type Workers struct {
 	Started int      `json:"started"`
 	Lost    int      `json:"lost"`
 	Pinned  int      `json:"pinned"`
+	ReadyNS int64    `json:"ready_ns"` // from the first start until all were ready
 	List    []Worker `json:"list"`
 	Summary *Summary `json:"summary,omitempty"`
 }
@@ -212,7 +213,8 @@ type Worker struct {
 	Clients    int    `json:"clients"`
 	Succeeded  uint64 `json:"succeeded"`
 	Failed     uint64 `json:"failed"`
-	CPUNS      int64  `json:"cpu_ns"`
+	StartCPUNS int64  `json:"start_cpu_ns"` // until the release
+	CPUNS      int64  `json:"cpu_ns"`       // and since
 	RunDelayNS int64  `json:"run_delay_ns"`
 	Exit       string `json:"exit"`
 }

@@ -78,6 +78,9 @@ func clientWords(r *stats.Run) string {
 	default:
 		s += ", each pinned to one CPU"
 	}
+	if w.ReadyIn > 0 {
+		s += "; ready after " + units.Duration(float64(w.ReadyIn))
+	}
 	return s
 }
 

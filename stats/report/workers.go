@@ -14,6 +14,7 @@ const fullList = 1000
 type Summary struct {
 	Succeeded  Spread[uint64] `json:"succeeded"`
 	Failed     Spread[uint64] `json:"failed"`
+	StartCPUNS Spread[int64]  `json:"start_cpu_ns"`
 	CPUNS      Spread[int64]  `json:"cpu_ns"`
 	RunDelayNS Spread[int64]  `json:"run_delay_ns"`
 }
@@ -26,7 +27,7 @@ type Spread[T cmp.Ordered] struct {
 }
 
 func newWorkers(w *stats.Workers) Workers {
-	out := Workers{Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned, List: []Worker{}}
+	out := Workers{Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned, ReadyNS: int64(w.ReadyIn), List: []Worker{}}
 	listed := w.List
 	if len(listed) > fullList {
 		out.Summary = summarise(w.List)
@@ -41,7 +42,7 @@ func newWorkers(w *stats.Workers) Workers {
 func newWorker(w *stats.Worker) Worker {
 	out := Worker{
 		ID: w.ID, Host: w.Host, PID: w.PID, Clients: w.Clients, Succeeded: w.Succeeded, Failed: w.Failed,
-		CPUNS: int64(w.CPUTime), RunDelayNS: int64(w.RunDelay), Exit: w.Exit,
+		StartCPUNS: int64(w.StartCPU), CPUNS: int64(w.CPUTime), RunDelayNS: int64(w.RunDelay), Exit: w.Exit,
 	}
 	if w.CPU >= 0 {
 		cpu := w.CPU
@@ -54,6 +55,7 @@ func summarise(list []stats.Worker) *Summary {
 	return &Summary{
 		Succeeded:  spread(list, func(w stats.Worker) uint64 { return w.Succeeded }),
 		Failed:     spread(list, func(w stats.Worker) uint64 { return w.Failed }),
+		StartCPUNS: spread(list, func(w stats.Worker) int64 { return int64(w.StartCPU) }),
 		CPUNS:      spread(list, func(w stats.Worker) int64 { return int64(w.CPUTime) }),
 		RunDelayNS: spread(list, func(w stats.Worker) int64 { return int64(w.RunDelay) }),
 	}
