@@ -1,9 +1,11 @@
 package procs
 
 import (
+	"bytes"
 	"fmt"
 	"os"
 	"runtime"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -241,4 +243,19 @@ func monotonicTime() time.Duration {
 	var ts unix.Timespec
 	_ = unix.ClockGettime(unix.CLOCK_MONOTONIC, &ts)
 	return time.Duration(ts.Nano())
+}
+
+// processState is the state of a process as proc_pid_stat(5) has it: R is ready
+// to run, T stopped. It is 0 if there is no such process.
+func processState(pid int) byte {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0
+	}
+	// The name before it stands in parentheses and may hold anything.
+	_, rest, _ := strings.Cut(string(text[bytes.LastIndexByte(text, ')')+1:]), " ")
+	if rest == "" {
+		return 0
+	}
+	return rest[0]
 }

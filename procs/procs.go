@@ -44,6 +44,12 @@ const (
 	finalLimit = 600 * time.Millisecond
 )
 
+// starvedLimit is how long workers that are ready to run, but get no CPU, may
+// take after the end in all.
+func starvedLimit(workers int) time.Duration {
+	return 800*time.Millisecond + time.Duration(workers)*400*time.Microsecond
+}
+
 // leadTime is how far ahead of the writing of the Go frames the release lies:
 // all have read theirs when the moment comes.
 func leadTime(workers int) time.Duration {
@@ -110,7 +116,7 @@ func share[T int | uint64](total T, n, i int) T {
 func (r *run) noWorkers(errs []error) error {
 	for _, c := range r.children {
 		if c.problem != "" {
-			errs = append(errs, errors.New(c.problem))
+			errs = append(errs, errors.New(nameWorkers([]int{c.id})+c.problem))
 		}
 	}
 	if len(errs) > 0 {

@@ -32,8 +32,8 @@ type run struct {
 	readyIn   time.Duration // from the first start until all were ready
 	released  time.Duration // on the monotonic clock; 0 = not yet
 	startedAt time.Time
-	stopping  bool // told to stop before their time
-	ending    bool // seen to be over
+	stopping  bool      // told to stop before their time
+	endSeen   time.Time // when the run was first seen to be over
 	killed    bool
 
 	tally      stats.Tally
@@ -218,10 +218,32 @@ func (r *run) overdue() bool {
 	if !r.over() {
 		return false
 	}
-	if !r.ending {
-		r.ending, r.lastSign = true, time.Now()
+	if r.endSeen.IsZero() {
+		r.endSeen = time.Now()
+		r.lastSign = r.endSeen
 	}
-	return time.Since(r.lastSign) > finalLimit
+	if time.Since(r.lastSign) <= finalLimit {
+		return false
+	}
+	return time.Since(r.endSeen) > starvedLimit(len(r.children)) || !r.starved()
+}
+
+// starved reports whether some of the workers that have not ended are ready to
+// run: a few of them stand for all.
+func (r *run) starved() bool {
+	looks := 16
+	for _, c := range r.children {
+		if c.report < 0 {
+			continue
+		}
+		if processState(c.pid) == 'R' {
+			return true
+		}
+		if looks--; looks == 0 {
+			break
+		}
+	}
+	return false
 }
 
 // patience is how long the loop may wait for the next report.
@@ -262,7 +284,7 @@ func (r *run) killAll(why string) {
 // giveUp kills a worker; its pipe's end then takes it off the books.
 func (r *run) giveUp(c *child, why string) {
 	if c.problem == "" && c.state != finished {
-		c.problem = fmt.Sprintf("worker %d %s", c.id, why)
+		c.problem = " " + why
 	}
 	c.kill()
 }
@@ -291,7 +313,7 @@ func (r *run) handle(c *child) {
 	if err := r.decode(c); err != nil {
 		c.garbled = true // nothing it sends is counted any more
 		if c.problem == "" {
-			c.problem = fmt.Sprintf("worker %d sent garbage: %v", c.id, err)
+			c.problem = fmt.Sprintf(" sent garbage: %v", err)
 		}
 		c.kill()
 	}
@@ -386,7 +408,7 @@ func (r *run) decode(c *child) error {
 func (r *run) take(c *child, kind wire.Kind, payload []byte) error {
 	switch {
 	case kind == wire.KindError:
-		c.problem = fmt.Sprintf("worker %d: %s", c.id, payload)
+		c.problem = fmt.Sprintf(": %s", payload)
 		return nil
 	case kind == wire.KindReady && c.state == starting:
 		c.state = prepared
@@ -459,6 +481,36 @@ func (r *run) outcome() *Outcome {
 	return out
 }
 
+// sayProblems says what workers were given up for, once for each cause.
+func (r *run) sayProblems() {
+	ids := map[string][]int{}
+	var causes []string
+	for _, c := range r.children {
+		if c.problem == "" {
+			continue
+		}
+		if ids[c.problem] == nil {
+			causes = append(causes, c.problem)
+		}
+		ids[c.problem] = append(ids[c.problem], c.id)
+	}
+	for _, cause := range causes {
+		r.reason("%s%s", nameWorkers(ids[cause]), cause)
+	}
+}
+
+// nameWorkers names one worker, or counts many and names the first of them.
+func nameWorkers(ids []int) string {
+	const named = 8
+	switch {
+	case len(ids) == 1:
+		return fmt.Sprintf("worker %d", ids[0])
+	case len(ids) <= named:
+		return fmt.Sprintf("%d workers %v", len(ids), ids)
+	}
+	return fmt.Sprintf("%d workers, the first %v,", len(ids), ids[:named])
+}
+
 // sayUnbound says once why workers are not bound to their CPUs.
 func (r *run) sayUnbound() {
 	n := 0
@@ -477,10 +529,8 @@ func (r *run) workers() stats.Workers {
 	host, _ := os.Hostname()
 	w := stats.Workers{Asked: len(r.children), ReadyIn: r.readyIn}
 	r.sayUnbound()
+	r.sayProblems()
 	for _, c := range r.children {
-		if c.problem != "" {
-			r.reason("%s", c.problem)
-		}
 		if c.pid == 0 {
 			continue
 		}

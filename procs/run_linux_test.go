@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -174,7 +175,8 @@ func TestReportsThatWaitedForTheParentCount(t *testing.T) {
 	for pid := range workerPIDs(os.Getpid()) {
 		awaitEnd(t, pid)
 	}
-	r.ending, r.lastSign = true, time.Now().Add(-time.Hour)
+	r.endSeen = time.Now().Add(-time.Hour)
+	r.lastSign = r.endSeen
 	r.collect()
 	out := r.outcome()
 	assertBalance(t, r, out)
@@ -344,7 +346,7 @@ func TestTheSecondSignalKills(t *testing.T) {
 	out, err := r.perform()
 	require.NoError(t, err)
 	assertBalance(t, r, out)
-	assert.Contains(t, out.Reasons, "worker 0 killed by a second signal")
+	assert.Contains(t, out.Reasons, "2 workers [0 1] killed by a second signal")
 	assert.Equal(t, syscall.SIGTERM, out.Signal, "the first is what ended the run")
 	assert.Equal(t, "signal: killed", r.children[0].exit)
 }
@@ -456,4 +458,18 @@ func TestWhereSomeWorkersCannotBeStartedTheOthersRun(t *testing.T) {
 	assert.Len(t, out.Workers.List, out.Workers.Started)
 	require.NotEmpty(t, out.Reasons)
 	assert.True(t, slices.ContainsFunc(out.Reasons, func(s string) bool { return strings.Contains(s, "too many open files") }), "%v", out.Reasons)
+}
+
+func TestProcessState(t *testing.T) {
+	leaveNothing(t)
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	assert.Equal(t, byte('R'), processState(unix.Gettid()), "this thread runs")
+	assert.Zero(t, processState(1<<30))
+}
+
+func TestWorkersAreNamedAFewAtMost(t *testing.T) {
+	assert.Equal(t, "worker 7", nameWorkers([]int{7}))
+	assert.Equal(t, "2 workers [7 9]", nameWorkers([]int{7, 9}))
+	assert.Equal(t, "9 workers, the first [0 1 2 3 4 5 6 7],", nameWorkers([]int{0, 1, 2, 3, 4, 5, 6, 7, 8}))
 }
