@@ -409,6 +409,7 @@ func fill(result *stats.Run, o *procs.Outcome) {
 	result.StartedAt, result.Measured = o.StartedAt, o.Measured
 	result.Tally, result.Unfinished, result.Lost = o.Tally, o.Unfinished, o.Lost
 	result.Series, result.Workers, result.Reasons = o.Series, o.Workers, o.Reasons
+	result.Coalescing = o.Coalescing
 	result.Workers.Asked = asked
 	switch o.Signal {
 	case nil:

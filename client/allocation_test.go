@@ -50,7 +50,7 @@ func mallocsOf(t *testing.T, plan Plan, n uint64) int64 {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	_, _, err := Run(&plan, NewClock(Monotonic()), control.read, count)
+	_, err := Run(&plan, NewClock(Monotonic()), control.read, count)
 	runtime.ReadMemStats(&after)
 	require.NoError(t, err)
 	require.Equal(t, n, ended)

@@ -115,10 +115,11 @@ func driveUntil(t testing.TB, plan Plan, c *control, hook func(second int, o *ou
 		}
 		return nil
 	}
-	var end int64
-	o.unfinished, end, o.err = Run(&plan, NewClock(Monotonic()), c.read, count)
+	var end Ending
+	end, o.err = Run(&plan, NewClock(Monotonic()), c.read, count)
+	o.unfinished = end.Unfinished
 	over.Store(true)
-	o.end = time.Duration(end)
+	o.end = time.Duration(end.At)
 	require.False(t, stopped.Load(), "the run did not end by itself: begun %d, unfinished %v, %v", o.Begun, o.unfinished, o.endings())
 	if o.err == nil {
 		o.balance(t, &plan)

@@ -39,6 +39,10 @@ type loop struct {
 	turns  []*client // ready without a wait: they had their share of this round
 	spare  []*client // the memory of the turns before these
 	living int
+
+	coalesce coalescer
+	ended    uint64 // requests that ended in the seconds before this one
+	median   int64  // of the latency just seen
 }
 
 // wake says why a wait is over.
@@ -61,12 +65,19 @@ type coroutine struct {
 	place   int    // in the loop's alarms
 }
 
+// Ending is how a worker's run ended. Times are nanoseconds.
+type Ending struct {
+	Unfinished    stats.Unfinished
+	At            int64 // since the release
+	Coalesced     int64 // slept to let answers collect, in all
+	LongestMoment int64 // and at once
+}
+
 // Run drives the clients of plan in this process until the run is over: its
 // time is up, its requests are done, or control is readable or hung up. Before
 // clock shows 0 it waits. report gets what was counted in a second that is
-// over, and at the end what was counted since; it must not keep the tally. The
-// result is what was under way at the end, and the end.
-func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (stats.Unfinished, int64, error) {
+// over, and at the end what was counted since; it must not keep the tally.
+func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (Ending, error) {
 	l := &loop{
 		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
 		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10),
@@ -84,13 +95,13 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 		run = l.runAlone
 	}
 	if err := run(); err != nil {
-		return stats.Unfinished{}, 0, err
+		return Ending{}, err
 	}
 	l.now = max(min(l.now, l.end), 0) // it may have been stopped before its release
 	if l.broken == nil {
 		l.broken = l.report(l.second(), &l.tally)
 	}
-	return l.unfinished(), l.now, l.broken
+	return Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest}, l.broken
 }
 
 func (l *loop) awaitRelease() {
@@ -129,6 +140,7 @@ func (l *loop) wake(stop bool) {
 	if err := l.report(l.second(), &l.tally); err != nil {
 		l.broken, l.stopped = err, true
 	}
+	l.ended += l.tally.Succeeded + l.tally.Failed
 	l.tally.Reset()
 	l.tick = (l.now/second + 1) * second
 }
@@ -207,6 +219,10 @@ func (l *loop) runPacked() error {
 		c := &l.clients[i]
 		l.alarms[i], c.place, c.alarm, c.until = c, i, never, never
 	}
+	if l.plan.Coalesce && l.plan.Reuse && len(l.clients) >= coalesceClients {
+		l.coalesce.able = true
+		sleepExactly()
+	}
 	for started := 0; started < len(l.clients) || l.living > 0; {
 		for range min(startsPerRound, len(l.clients)-started) {
 			l.start(&l.clients[started])
@@ -236,6 +252,9 @@ func (l *loop) start(c *client) {
 
 // round waits for events and lets the clients they concern run on.
 func (l *loop) round(hurry bool) {
+	if l.coalesce.moment > 0 && !hurry && len(l.turns) == 0 {
+		nap(l.coalesce.sleep())
+	}
 	events := l.poller.wait(l.patience(hurry))
 	l.wake(false)
 	if l.expired() {
@@ -258,6 +277,18 @@ func (l *loop) round(hurry bool) {
 		c.resume()
 	}
 	l.ring()
+	if l.coalesce.able && l.now >= l.coalesce.next {
+		l.decide()
+	}
+}
+
+// decide gives the coalescer the figures it goes by.
+func (l *loop) decide() {
+	const enough = 64 // latencies for a median
+	if l.tally.Total.Count() >= enough {
+		l.median = l.tally.Total.Quantile(0.5)
+	}
+	l.coalesce.decide(l.now, l.ended+l.tally.Succeeded+l.tally.Failed, l.median)
 }
 
 // patience is how many milliseconds the loop may wait for events, rounded up:

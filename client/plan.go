@@ -28,6 +28,7 @@ type Plan struct {
 	Resend   bool         // the method allows a second try after a stale connection (RFC 9110 section 9.2.2)
 	Force    bool         // do not wait for the answer
 	Classic  bool         // webbench's own idea of success, and no pacing
+	Coalesce bool         // collect answers for a moment where that pays (keep-alive, many clients)
 	HalfSend bool         // half-close after the request (webbench's HTTP/0.9)
 
 	Clients  int

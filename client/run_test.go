@@ -452,13 +452,13 @@ func TestControlStopsARunBeforeItsRelease(t *testing.T) {
 		c := openControl(t)
 		c.hangUp()
 		var reports []uint64
-		u, end, err := Run(&plan, NewClock(Monotonic()+int64(time.Hour)), c.read, func(_ int, tally *stats.Tally) error {
+		end, err := Run(&plan, NewClock(Monotonic()+int64(time.Hour)), c.read, func(_ int, tally *stats.Tally) error {
 			reports = append(reports, tally.Begun)
 			return nil
 		})
 		require.NoError(t, err)
-		assert.Zero(t, u.Sum())
-		assert.Zero(t, end)
+		assert.Zero(t, end.Unfinished.Sum())
+		assert.Zero(t, end.At)
 		assert.Equal(t, []uint64{0}, reports)
 		assert.Zero(t, s.accepted.Load())
 	}
@@ -477,12 +477,12 @@ func TestARunWaitsForItsRelease(t *testing.T) {
 	s := serve(t, answerAll)
 	plan := planOf(s.address(), 2, 10)
 	release := Monotonic() + int64(200*time.Millisecond)
-	_, end, err := Run(&plan, NewClock(release), openControl(t).read, func(int, *stats.Tally) error {
+	end, err := Run(&plan, NewClock(release), openControl(t).read, func(int, *stats.Tally) error {
 		assert.GreaterOrEqual(t, Monotonic(), release)
 		return nil
 	})
 	require.NoError(t, err)
-	assert.Positive(t, end)
+	assert.Positive(t, end.At)
 }
 
 func TestALimitOfTimeAndRequestsEndsWithTheFirst(t *testing.T) {

@@ -83,3 +83,13 @@ func pollTwo(fd int, events uint32, control int, limit int64) (ready uint32, sto
 	}
 	return uint32(fds[1].Revents), fds[0].Revents != 0
 }
+
+// nap sleeps for ns nanoseconds.
+func nap(ns int64) {
+	ts := unix.NsecToTimespec(ns)
+	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+}
+
+// sleepExactly lets sleeps of the calling thread end within a microsecond
+// instead of fifty (prctl(2), PR_SET_TIMERSLACK).
+func sleepExactly() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1000, 0, 0, 0) }

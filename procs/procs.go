@@ -32,6 +32,7 @@ type Outcome struct {
 	Tally      stats.Tally
 	Unfinished stats.Unfinished
 	Lost       uint64
+	Coalescing stats.Coalescing
 	Series     []stats.Second
 	Workers    stats.Workers
 	Reasons    []string

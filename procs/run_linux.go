@@ -39,6 +39,7 @@ type run struct {
 	tally      stats.Tally
 	interval   stats.Tally // of the frame at hand
 	unfinished stats.Unfinished
+	coalescing stats.Coalescing
 	lost       uint64
 	series     stats.Series
 	measured   time.Duration
@@ -459,6 +460,8 @@ func (r *run) takeFinal(c *child, payload []byte) error {
 	c.state, c.final = finished, final
 	r.lastSign = time.Now()
 	r.unfinished.Add(final.Unfinished)
+	r.coalescing.Slept += final.Coalesced
+	r.coalescing.Longest = max(r.coalescing.Longest, final.LongestMoment)
 	r.measured = max(r.measured, final.End)
 	return nil
 }
@@ -466,7 +469,7 @@ func (r *run) takeFinal(c *child, payload []byte) error {
 func (r *run) outcome() *Outcome {
 	out := &Outcome{
 		StartedAt: r.startedAt, Measured: r.measured, Tally: r.tally, Unfinished: r.unfinished,
-		Lost: r.lost, Reasons: r.reasons, Workers: r.workers(),
+		Lost: r.lost, Coalescing: r.coalescing, Workers: r.workers(),
 	}
 	if out.Measured == 0 { // not one worker lived to say it
 		out.Measured = max(r.elapsed(), 0)
@@ -474,6 +477,7 @@ func (r *run) outcome() *Outcome {
 			out.Measured = min(out.Measured, d)
 		}
 	}
+	out.Reasons = r.reasons // what the workers said of their ends is in
 	out.Series = r.series.Seconds(out.Measured)
 	if s := r.first.Load(); s != nil {
 		out.Signal = *s

@@ -81,12 +81,13 @@ func (w *worker) run() error {
 
 func (w *worker) drive(plan *client.Plan, release int64) error {
 	before := cpuTime()
-	unfinished, end, err := client.Run(plan, client.NewClock(release), w.control, w.report)
+	end, err := client.Run(plan, client.NewClock(release), w.control, w.report)
 	if err != nil {
 		return err
 	}
 	w.out = wire.AppendFinal(w.out, &wire.Final{
-		Unfinished: unfinished, End: time.Duration(end),
+		Unfinished: end.Unfinished, End: time.Duration(end.At),
+		Coalesced: time.Duration(end.Coalesced), LongestMoment: time.Duration(end.LongestMoment),
 		StartCPU: before, CPUTime: cpuTime() - before, RunDelay: runDelay(),
 	})
 	return w.flush()

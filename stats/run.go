@@ -17,6 +17,7 @@ type Run struct {
 	Unfinished Unfinished
 	Lost       uint64 // requests begun by workers that died before they could say how these ended
 	Series     []Second
+	Coalescing Coalescing
 
 	Workers Workers
 	Reasons []string // sentences that ride with the result: what makes the numbers doubtful, or needs saying
@@ -44,6 +45,14 @@ type PlanFacts struct {
 	RequestSHA256  string
 	Request        []byte // one request as sent
 }
+
+// Coalescing says how long workers slept before they looked for answers, so that
+// more of them were there at once: in all workers together, and at most at once.
+// The zero value is never.
+type Coalescing struct{ Slept, Longest time.Duration }
+
+// CoalesceShare is what such a sleep is at most, as a share of the median latency.
+const CoalesceShare = 0.05
 
 // Second is one second of the run's time line.
 type Second struct {

@@ -181,6 +181,13 @@ func (b *builder) load(r *Run) {
 		return set
 	}
 	p.Expect = value(b, "expect", everyGood(), parseStatuses)
+	switch how := b.values.String("coalesce"); how {
+	case "auto":
+		p.Coalesce = true
+	case "off":
+	default:
+		b.wrong("coalesce", "", "%q is neither auto nor off", how)
+	}
 	p.Reuse, p.Force, p.Classic = b.values.Bool("keepalive"), b.values.Bool("force"), r.Classic
 }
 

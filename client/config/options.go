@@ -67,6 +67,9 @@ var RunOptions = []Option{
 	{Names: []string{"pin"}, Value: "CPUS", Default: "auto", Group: groupWorkers,
 		Text: "CPUs for the workers, round robin: auto (all that are allowed), none, or a list such as 0,2-3"},
 
+	{Names: []string{"coalesce"}, Value: "HOW", Default: "auto", Group: groupWorkers,
+		Text: "collect answers of kept-alive connections for a moment where that pays: auto or off"},
+
 	{Names: []string{"output", "o"}, Value: "F", Group: groupOutput, Text: "write the result file (JSON)"},
 	{Names: []string{"json"}, Group: groupOutput, Text: "the result file on stdout instead of the report"},
 	{Names: []string{"classic"}, Group: groupOutput,

@@ -92,7 +92,7 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	b = appendBytes(b, p.Address)
 	b = appendBytes(b, p.Request)
 	b = append(b, byte(p.Answer))
-	b = appendBools(b, p.Reuse, p.Resend, p.Force, p.Classic, p.HalfSend, p.Limited)
+	b = appendBools(b, p.Reuse, p.Resend, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
 	b = binary.AppendUvarint(b, uint64(p.Clients))
 	b = binary.AppendUvarint(b, p.Requests)
 	for _, d := range [...]time.Duration{p.Duration, p.Timeout, p.ConnectTimeout} {
@@ -114,7 +114,7 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	if p.Answer = http1.Answer(d.byte()); p.Answer > http1.Answer09 {
 		d.fail("kind of answer")
 	}
-	d.bools(&p.Reuse, &p.Resend, &p.Force, &p.Classic, &p.HalfSend, &p.Limited)
+	d.bools(&p.Reuse, &p.Resend, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
 	p.Clients = d.int()
 	p.Requests = d.uint()
 	for _, t := range [...]*time.Duration{&p.Duration, &p.Timeout, &p.ConnectTimeout} {
@@ -173,6 +173,9 @@ type Final struct {
 	StartCPU   time.Duration // CPU it used until the release
 	CPUTime    time.Duration // and since
 	RunDelay   time.Duration // time its threads waited for a CPU; -1 = unknown
+
+	Coalesced     time.Duration // slept to let answers collect, in all
+	LongestMoment time.Duration // and at once
 }
 
 // AppendFinal appends a Final frame.
@@ -182,10 +185,15 @@ func AppendFinal(b []byte, f *Final) []byte {
 	for _, n := range f.Unfinished.Count {
 		b = binary.AppendUvarint(b, n)
 	}
-	for _, v := range [...]int64{f.Unfinished.Oldest, int64(f.End), int64(f.StartCPU), int64(f.CPUTime), int64(f.RunDelay)} {
-		b = binary.AppendVarint(b, v)
+	b = binary.AppendVarint(b, f.Unfinished.Oldest)
+	for _, d := range durations(f) {
+		b = binary.AppendVarint(b, int64(*d))
 	}
 	return end(b, start)
+}
+
+func durations(f *Final) [6]*time.Duration {
+	return [...]*time.Duration{&f.End, &f.StartCPU, &f.CPUTime, &f.RunDelay, &f.Coalesced, &f.LongestMoment}
 }
 
 // ReadFinal decodes the payload of a Final frame.
@@ -196,13 +204,12 @@ func ReadFinal(payload []byte) (Final, error) {
 		f.Unfinished.Count[i] = d.count()
 	}
 	f.Unfinished.Oldest = d.signed()
-	f.End = time.Duration(d.signed())
+	for _, v := range durations(&f) {
+		*v = time.Duration(d.signed())
+	}
 	if f.Unfinished.Oldest < 0 || f.Unfinished.Oldest > int64(f.End) {
 		d.fail("a request older than the run")
 	}
-	f.StartCPU = time.Duration(d.signed())
-	f.CPUTime = time.Duration(d.signed())
-	f.RunDelay = time.Duration(d.signed())
 	return f, d.end()
 }
 

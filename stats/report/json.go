@@ -29,6 +29,7 @@ type Document struct {
 	Throughput  Throughput        `json:"throughput"`
 	Bytes       Bytes             `json:"bytes"`
 	Connections Connections       `json:"connections"`
+	Coalescing  *Coalescing       `json:"coalescing"` // nil: never
 	Status      map[string]uint64 `json:"status"`
 	StatusClass map[string]uint64 `json:"status_class"`
 	Failures    []Failure         `json:"failures"`
@@ -45,6 +46,14 @@ type Tool struct {
 	Version string `json:"version"`
 	Commit  string `json:"commit"`
 	Go      string `json:"go"`
+}
+
+// Coalescing is how long workers slept to let answers collect: all of them in
+// all, at most at once, and the share of the median latency that is never passed.
+type Coalescing struct {
+	SleptNS        int64   `json:"slept_ns"`
+	LongestNS      int64   `json:"longest_ns"`
+	ShareOfLatency float64 `json:"share_of_latency"`
 }
 
 // Plan is what was asked for. Without a limit of time or number, or without a
@@ -328,6 +337,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Failures:    newFailures(t.Failures),
 		Unfinished:  newUnfinished(&r.Unfinished),
 		Latency:     Latencies{newLatency(&t.Total), newLatency(&t.Connect), newLatency(&t.FirstByte)},
+		Coalescing:  newCoalescing(r.Coalescing),
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers),
 		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons)},
@@ -362,6 +372,13 @@ func newPlan(p *stats.PlanFacts) Plan {
 		Argv:          filled(p.Argv),
 		RequestSHA256: p.RequestSHA256,
 	}
+}
+
+func newCoalescing(c stats.Coalescing) *Coalescing {
+	if c.Slept == 0 {
+		return nil
+	}
+	return &Coalescing{int64(c.Slept), int64(c.Longest), stats.CoalesceShare}
 }
 
 func newWindow(r *stats.Run) Window {

@@ -38,7 +38,7 @@ func (p *page) plan(r *stats.Run) {
 	p.row("Request", "%s", requestWords(&r.Plan))
 	if r.Unreachable == "" {
 		p.row("Clients", "%s", clientWords(r))
-		p.row("Load", "%s", loadWords(&r.Plan))
+		p.row("Load", "%s", loadWords(r))
 		p.row("Window", "%s", windowWords(r))
 	}
 	p.line("")
@@ -91,11 +91,16 @@ func plural(n int, one, many string) string {
 	return units.Count(uint64(n)) + " " + many
 }
 
-func loadWords(p *stats.PlanFacts) string {
-	if p.RatePerSec > 0 {
-		return fmt.Sprintf("%s requests/s asked over all clients, evenly spaced", units.Rate(p.RatePerSec))
+func loadWords(r *stats.Run) string {
+	words := "closed loop: a client sends its next request when its last one has ended"
+	if r.Plan.RatePerSec > 0 {
+		words = fmt.Sprintf("%s requests/s asked over all clients, evenly spaced", units.Rate(r.Plan.RatePerSec))
 	}
-	return "closed loop: a client sends its next request when its last one has ended"
+	if c := r.Coalescing; c.Slept > 0 {
+		words += fmt.Sprintf("; answers collected for up to %s (wake-up coalescing, at most %s of the median latency)",
+			units.Duration(float64(c.Longest)), units.Percent(stats.CoalesceShare))
+	}
+	return words
 }
 
 func windowWords(r *stats.Run) string {
