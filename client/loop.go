@@ -34,11 +34,12 @@ type loop struct {
 
 	wait func(*client) wake // alone or packed
 
-	poller *poller
-	alarms alarms
-	turns  []*client // ready without a wait: they had their share of this round
-	spare  []*client // the memory of the turns before these
-	living int
+	poller  *poller
+	alarms  alarms
+	turns   []*client // ready without a wait: they had their share of this round
+	spare   []*client // the memory of the turns before these
+	started int       // clients that have begun to live
+	living  int
 
 	coalesce coalescer
 	ended    uint64 // requests that ended in the seconds before this one
@@ -171,7 +172,10 @@ func (c *client) await(want uint32, until int64) wake {
 // runAlone is the shape of one client in its own process: waiting blocks.
 func (l *loop) runAlone() error {
 	l.wait = l.waitAlone
-	l.clients[0].live()
+	c := &l.clients[0]
+	if c.await(0, int64(l.plan.FirstStart)) != ended {
+		c.live()
+	}
 	return nil
 }
 
@@ -223,14 +227,26 @@ func (l *loop) runPacked() error {
 		l.coalesce.able = true
 		sleepExactly()
 	}
-	for started := 0; started < len(l.clients) || l.living > 0; {
-		for range min(startsPerRound, len(l.clients)-started) {
-			l.start(&l.clients[started])
-			started++
+	for l.started < len(l.clients) || l.living > 0 {
+		for i := 0; i < startsPerRound && l.startDue(); i++ {
+			l.start(&l.clients[l.started])
 		}
-		l.round(started < len(l.clients))
+		l.round()
 	}
 	return nil
+}
+
+// startDue reports whether another client is to start now. Those that the end of
+// the run finds waiting for their start do so too, and see it.
+func (l *loop) startDue() bool {
+	return l.started < len(l.clients) && (l.now >= l.nextStart() || l.expired())
+}
+
+func (l *loop) nextStart() int64 {
+	if l.started == len(l.clients) {
+		return never
+	}
+	return int64(l.plan.FirstStart) + int64(l.started)*int64(l.plan.StartGap)
 }
 
 // startsPerRound bounds how long the answers to the first clients lie unread
@@ -240,6 +256,7 @@ const startsPerRound = 64
 const controlSlot = math.MaxUint32
 
 func (l *loop) start(c *client) {
+	l.started++
 	l.living++
 	c.resume, _ = iter.Pull(func(yield func(struct{}) bool) {
 		c.yield = yield
@@ -251,8 +268,9 @@ func (l *loop) start(c *client) {
 }
 
 // round waits for events and lets the clients they concern run on.
-func (l *loop) round(hurry bool) {
-	if l.coalesce.moment > 0 && !hurry && len(l.turns) == 0 {
+func (l *loop) round() {
+	hurry := len(l.turns) > 0 || l.startDue()
+	if l.coalesce.moment > 0 && !hurry {
 		nap(l.coalesce.sleep())
 	}
 	events := l.poller.wait(l.patience(hurry))
@@ -294,10 +312,10 @@ func (l *loop) decide() {
 // patience is how many milliseconds the loop may wait for events, rounded up:
 // the clock decides, not the wait.
 func (l *loop) patience(hurry bool) int {
-	if hurry || len(l.turns) > 0 || l.expired() {
+	if hurry || l.expired() {
 		return 0
 	}
-	next := min(l.tick, l.end, l.alarms[0].alarm)
+	next := min(l.tick, l.end, l.alarms[0].alarm, l.nextStart())
 	return int((max(next-l.now, 0) + 1e6 - 1) / 1e6)
 }
 

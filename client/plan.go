@@ -35,6 +35,8 @@ type Plan struct {
 	Limited  bool   // Requests is a limit
 	Requests uint64 // how many requests this worker may begin in all
 
+	FirstStart     time.Duration // when the first client starts, since the release
+	StartGap       time.Duration // and how long after it the next one does
 	Duration       time.Duration // 0 = until the requests are done
 	Timeout        time.Duration // one request, from begin to end
 	ConnectTimeout time.Duration

@@ -15,7 +15,7 @@ import (
 
 // Options is a run as the parent sees it.
 type Options struct {
-	Plan    client.Plan // of all workers together: Clients and Requests are totals
+	Plan    client.Plan // of all workers together: Clients and Requests are totals, StartGap is between any two clients
 	Workers int         // how many processes to start
 	CPUs    []int       // to bind the workers to, round robin; empty = not bound
 

@@ -37,6 +37,7 @@ type PlanFacts struct {
 	KeepAlive      bool
 	Force          bool
 	Duration       time.Duration // 0 = no limit
+	Ramp           time.Duration // over which the clients start; 0 = all at once
 	Requests       uint64        // 0 = no limit
 	RatePerSec     float64       // 0 = closed loop
 	Timeout        time.Duration

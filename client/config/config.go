@@ -130,7 +130,7 @@ var exclusive = [...][]string{
 // sent or how it is judged.
 var unclassic = [...]string{
 	"keepalive", "requests", "method", "header", "data", "body-file", "content-type", "auth", "cookie",
-	"user-agent", "expect", "timeout", "connect-timeout",
+	"user-agent", "expect", "ramp", "timeout", "connect-timeout",
 }
 
 func (b *builder) conflicts() {
@@ -169,12 +169,17 @@ func (b *builder) load(r *Run) {
 	p.Duration = value(b, "time", fallback, parseTime)
 	p.Timeout = value(b, "timeout", 10*time.Second, parseTime)
 	p.ConnectTimeout = value(b, "connect-timeout", 3*time.Second, parseTime)
+	r.Facts.Ramp = value(b, "ramp", 0, parseTime)
+	if p.Duration > 0 && r.Facts.Ramp > p.Duration {
+		b.wrong("ramp", "", "%v is longer than the run of %v", r.Facts.Ramp, p.Duration)
+	}
 	if r.Classic { // webbench has no limit but the kernel's
 		p.Timeout, p.ConnectTimeout = longestTime, longestTime
 	}
 	if p.Limited && uint64(p.Clients) > p.Requests {
 		p.Clients = int(p.Requests)
 	}
+	p.StartGap = r.Facts.Ramp / time.Duration(max(p.Clients, 1))
 	everyGood := func() client.StatusSet {
 		var set client.StatusSet
 		set.Add(200, 399)

@@ -29,6 +29,7 @@ var RunOptions = []Option{
 	{Names: []string{"requests", "n"}, Value: "N", Group: groupLoad,
 		Text: "stop after N requests in all; alone it has no time limit, with -t whichever comes first"},
 	{Names: []string{"keepalive", "k"}, Group: groupLoad, Text: "keep connections open instead of one connection per request"},
+	{Names: []string{"ramp"}, Value: "T", Group: groupLoad, Text: "start the clients evenly over T instead of all at once"},
 	{Names: []string{"timeout"}, Value: "T", Default: "10s", Group: groupLoad, Text: "limit for a whole request"},
 	{Names: []string{"connect-timeout"}, Value: "T", Default: "3s", Group: groupLoad, Text: "limit for the connect of a request"},
 	{Names: []string{"force", "f"}, Group: groupLoad, Text: "do not wait for the answer: a request that was sent counts as succeeded"},

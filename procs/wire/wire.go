@@ -95,7 +95,7 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	b = appendBools(b, p.Reuse, p.Resend, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
 	b = binary.AppendUvarint(b, uint64(p.Clients))
 	b = binary.AppendUvarint(b, p.Requests)
-	for _, d := range [...]time.Duration{p.Duration, p.Timeout, p.ConnectTimeout} {
+	for _, d := range [...]time.Duration{p.FirstStart, p.StartGap, p.Duration, p.Timeout, p.ConnectTimeout} {
 		b = binary.AppendUvarint(b, uint64(d))
 	}
 	for _, w := range p.Expect {
@@ -117,7 +117,7 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	d.bools(&p.Reuse, &p.Resend, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
 	p.Clients = d.int()
 	p.Requests = d.uint()
-	for _, t := range [...]*time.Duration{&p.Duration, &p.Timeout, &p.ConnectTimeout} {
+	for _, t := range [...]*time.Duration{&p.FirstStart, &p.StartGap, &p.Duration, &p.Timeout, &p.ConnectTimeout} {
 		*t = time.Duration(d.int())
 	}
 	for i := range p.Expect {

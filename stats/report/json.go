@@ -69,6 +69,7 @@ type Plan struct {
 	DurationNS    *int64   `json:"duration_ns"`
 	Requests      *uint64  `json:"requests"`
 	RatePerSec    *float64 `json:"rate_per_sec"`
+	RampNS        *int64   `json:"ramp_ns"`
 	TimeoutNS     *int64   `json:"timeout_ns"`
 	Argv          []string `json:"argv"`
 	RequestSHA256 string   `json:"request_sha256"`
@@ -368,6 +369,7 @@ func newPlan(p *stats.PlanFacts) Plan {
 		DurationNS:    some(int64(p.Duration)),
 		Requests:      some(p.Requests),
 		RatePerSec:    some(p.RatePerSec),
+		RampNS:        some(int64(p.Ramp)),
 		TimeoutNS:     some(int64(p.Timeout)),
 		Argv:          filled(p.Argv),
 		RequestSHA256: p.RequestSHA256,

@@ -96,6 +96,9 @@ func loadWords(r *stats.Run) string {
 	if r.Plan.RatePerSec > 0 {
 		words = fmt.Sprintf("%s requests/s asked over all clients, evenly spaced", units.Rate(r.Plan.RatePerSec))
 	}
+	if r.Plan.Ramp > 0 {
+		words += "; clients started evenly over " + seconds(r.Plan.Ramp) + " s"
+	}
 	if c := r.Coalescing; c.Slept > 0 {
 		words += fmt.Sprintf("; answers collected for up to %s (wake-up coalescing, at most %s of the median latency)",
 			units.Duration(float64(c.Longest)), units.Percent(stats.CoalesceShare))
