@@ -360,6 +360,10 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, result *st
 	}
 	plan := asked.Plan
 	plan.Address = target.Address(address)
+	sources, why := sourcesFor(asked, address)
+	for _, a := range sources {
+		plan.Sources = append(plan.Sources, target.Address(netip.AddrPortFrom(a, 0)))
+	}
 	result.Plan.Address = address.String()
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
@@ -371,7 +375,26 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, result *st
 		return p.notRun(err)
 	}
 	fill(result, outcome)
+	if why != "" {
+		result.Reasons = append(result.Reasons, why)
+	}
 	return nil
+}
+
+// portsPerSource is how many connections one source address takes well: the
+// kernel looks ever longer for a free port once half of them are in use.
+const portsPerSource = 9000
+
+// sourcesFor are the addresses to connect from: those asked for, or on loopback
+// as many as the clients need ports. why says so if they were not asked for.
+func sourcesFor(asked *config.Run, address netip.AddrPort) (sources []netip.Addr, why string) {
+	ports, clients := procs.LocalPorts(), asked.Plan.Clients
+	if len(asked.Sources) > 0 || !address.Addr().Is4() || !address.Addr().IsLoopback() || clients <= ports/2 {
+		return asked.Sources, ""
+	}
+	sources = target.LoopbackSources(clients, min(portsPerSource, max(ports/3, 1)))
+	return sources, fmt.Sprintf("clients connect from %v to %v: one address has %d ports for %d clients",
+		sources[0], sources[len(sources)-1], ports, clients)
 }
 
 func (p *program) notRun(err error) error {
@@ -401,7 +424,14 @@ func reach(asked *config.Run) (netip.AddrPort, error) {
 	for i, a := range addrs {
 		candidates[i] = netip.AddrPortFrom(a, asked.Port)
 	}
-	return target.Reach(candidates, min(preflight, asked.Plan.ConnectTimeout))
+	var source netip.Addr
+	for _, a := range asked.Sources {
+		if err := target.CheckSource(a); err != nil {
+			return netip.AddrPort{}, err
+		}
+		source = a
+	}
+	return target.Reach(candidates, source, min(preflight, asked.Plan.ConnectTimeout))
 }
 
 func fill(result *stats.Run, o *procs.Outcome) {

@@ -14,14 +14,15 @@ import (
 type client struct {
 	loop *loop
 
-	fd         int    // -1 = no connection
-	served     int    // a connection that has served and is about to be closed, -1 = none
-	slot       uint32 // its place in the loop's clients
-	generation uint32 // of its connection
-	hungUp     bool   // the peer has closed its side: what is readable now is the last
-	ready      uint32 // what the socket reported and no call has refuted since
-	want       uint32 // what it waits for; 0 = only for time to pass
-	waited     bool   // since its last request began
+	fd         int      // -1 = no connection
+	served     int      // a connection that has served and is about to be closed, -1 = none
+	source     *address // nil = the kernel chooses
+	slot       uint32   // its place in the loop's clients
+	generation uint32   // of its connection
+	hungUp     bool     // the peer has closed its side: what is readable now is the last
+	ready      uint32   // what the socket reported and no call has refuted since
+	want       uint32   // what it waits for; 0 = only for time to pass
+	waited     bool     // since its last request began
 
 	phase  stats.Phase
 	begun  int64 // when the request under way began
@@ -155,7 +156,7 @@ func (c *client) settle() step {
 func (c *client) connect() step {
 	c.phase = stats.Connecting
 	tally, began := &c.loop.tally, c.loop.now
-	fd, errno := dial(&c.loop.address)
+	fd, errno := dial(&c.loop.address, c.source)
 	if errno != 0 {
 		c.loop.readClock()
 		return c.fail(connectClass(errno), errno)

@@ -17,6 +17,7 @@ const second = 1e9
 type loop struct {
 	plan    Plan
 	address address
+	sources []address
 	clock   Clock
 	control int // readable or hung up = stop
 	report  func(second int, t *stats.Tally) error
@@ -87,8 +88,14 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 	if plan.Duration > 0 {
 		l.end = int64(plan.Duration)
 	}
+	for _, s := range plan.Sources {
+		l.sources = append(l.sources, newAddress(s))
+	}
 	for i := range l.clients {
 		l.clients[i] = client{loop: l, slot: uint32(i), fd: -1, served: -1}
+		if n := len(plan.Sources); n > 0 {
+			l.clients[i].source = &l.sources[i%n]
+		}
 	}
 	l.awaitRelease()
 	run := l.runPacked

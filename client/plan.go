@@ -22,6 +22,7 @@ type Address []byte
 // pipe as plain data.
 type Plan struct {
 	Address  Address
+	Sources  []Address    // to connect from, in turn by client; empty = the kernel chooses
 	Request  []byte       // one request as sent, built once
 	Answer   http1.Answer // how answers to it are framed
 	Reuse    bool         // keep connections open between requests

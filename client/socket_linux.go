@@ -27,11 +27,20 @@ func newAddress(a Address) address {
 
 // dial opens a non-blocking socket and begins to connect it. EINPROGRESS is not
 // an error: the first send, or writability, tells how it went.
-func dial(a *address) (fd int, errno unix.Errno) {
+//
+// A source is bound without a port (IP_BIND_ADDRESS_NO_PORT, ip(7)): connect
+// chooses one, which for another source or target may be in use already.
+func dial(a, source *address) (fd int, errno unix.Errno) {
 	r, _, errno := unix.RawSyscall(unix.SYS_SOCKET, uintptr(a.raw.Addr.Family),
 		unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if errno != 0 {
 		return -1, errno
+	}
+	if source != nil {
+		if errno := bindTo(int(r), source); errno != 0 {
+			closeSocket(int(r))
+			return -1, errno
+		}
 	}
 	_, _, errno = unix.RawSyscall(unix.SYS_CONNECT, r, uintptr(unsafe.Pointer(&a.raw)), a.size)
 	if errno != 0 && errno != unix.EINPROGRESS && errno != unix.EINTR {
@@ -39,6 +48,15 @@ func dial(a *address) (fd int, errno unix.Errno) {
 		return -1, errno
 	}
 	return int(r), 0
+}
+
+func bindTo(fd int, source *address) unix.Errno {
+	one := int32(1)
+	// A kernel that does not know the option chooses the port at once.
+	unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT,
+		uintptr(unsafe.Pointer(&one)), unsafe.Sizeof(one), 0)
+	_, _, errno := unix.RawSyscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&source.raw)), source.size)
+	return errno
 }
 
 // again reports whether a call only has to wait for its socket.

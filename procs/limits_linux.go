@@ -201,6 +201,22 @@ func (h host) field(path, name string) (int, bool) {
 	return 0, false
 }
 
+// LocalPorts is how many ports this host gives out by itself to connections
+// from one address, 0 if unknown (ip(7), ip_local_port_range).
+func LocalPorts() int {
+	text := host("/").text("proc/sys/net/ipv4/ip_local_port_range")
+	fields := strings.Fields(string(text))
+	if len(fields) != 2 {
+		return 0
+	}
+	first, err1 := strconv.Atoi(fields[0])
+	last, err2 := strconv.Atoi(fields[1])
+	if err1 != nil || err2 != nil || last < first {
+		return 0
+	}
+	return last - first + 1
+}
+
 // systemThreads is how many threads there are in all, 0 if unknown (proc_loadavg(5)).
 func (h host) systemThreads() int {
 	fields := strings.Fields(h.text("proc/loadavg"))

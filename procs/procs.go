@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"time"
 
 	"horde/client"
@@ -112,6 +113,16 @@ func share[T int | uint64](total T, n, i int) T {
 		part++
 	}
 	return part
+}
+
+// rotate returns list from element n on, and then those before it, so that
+// workers with few clients do not all begin with the first.
+func rotate[T any](list []T, n int) []T {
+	if len(list) == 0 {
+		return nil
+	}
+	n %= len(list)
+	return slices.Concat(list[n:], list[:n])
 }
 
 func (r *run) noWorkers(errs []error) error {

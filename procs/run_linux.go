@@ -106,6 +106,7 @@ func (r *run) watch(fd int, events uint32, slot int) {
 func (r *run) planFor(c *child) []byte {
 	plan := r.options.Plan
 	plan.Clients = c.clients
+	plan.Sources = rotate(plan.Sources, c.id*plan.Clients)
 	plan.FirstStart = time.Duration(c.id) * r.options.Plan.StartGap
 	plan.StartGap *= time.Duration(len(r.children))
 	plan.Requests = share(plan.Requests, len(r.children), c.id)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"net/netip"
 	"os"
 	"strings"
 	"time"
@@ -39,9 +40,10 @@ type Run struct {
 	Facts  stats.PlanFacts
 	Limits stats.Thresholds
 
-	Host   string // to resolve: of the target, or of the proxy
-	Port   uint16
-	Family target.Family
+	Host    string // to resolve: of the target, or of the proxy
+	Port    uint16
+	Family  target.Family
+	Sources []netip.Addr // to connect from; empty = not asked for
 
 	Workers  int    // processes asked for
 	Pin      string // "auto", "none" or a list
@@ -73,6 +75,7 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	b.shown(r)
 	request := b.request(r, link, userAgent)
 	b.family(r)
+	r.Sources = value(b, "source", nil, target.ParseSources)
 	if b.err != nil {
 		return nil, b.err
 	}

@@ -54,6 +54,8 @@ var RunOptions = []Option{
 	{Names: []string{"user-agent"}, Value: "S", Group: groupRequest, Text: "user agent line"},
 
 	{Names: []string{"proxy", "p"}, Value: "H:P", Group: groupTarget, Text: "send through the HTTP proxy at host H, port P (80 unless told)"},
+	{Names: []string{"source"}, Value: "A[,A]", Group: groupTarget,
+		Text: "connect from these addresses and ranges (A-B) in turn; towards 127.0.0.0/8 more are taken by themselves when ports would run out"},
 	{Names: []string{"4"}, Group: groupTarget, Text: "use IPv4 addresses only"},
 	{Names: []string{"6"}, Group: groupTarget, Text: "use IPv6 addresses only"},
 

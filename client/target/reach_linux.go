@@ -16,12 +16,12 @@ import (
 // Reach makes the one connect that comes before a run and returns the first of
 // the addresses that takes it. One that neither takes nor refuses it within
 // limit is used if no other does: the run will show it connecting. The error
-// names the address and what it said.
-func Reach(addresses []netip.AddrPort, limit time.Duration) (netip.AddrPort, error) {
+// names the address and what it said. A valid source is where to connect from.
+func Reach(addresses []netip.AddrPort, source netip.Addr, limit time.Duration) (netip.AddrPort, error) {
 	var silent netip.AddrPort
 	var refusal error
 	for _, ap := range addresses {
-		switch err := connect(ap, limit); {
+		switch err := connect(ap, source, limit); {
 		case err == nil:
 			return ap, nil
 		case err == unix.EINPROGRESS:
@@ -40,19 +40,20 @@ func Reach(addresses []netip.AddrPort, limit time.Duration) (netip.AddrPort, err
 
 // connect returns nil, what the connect failed with, or EINPROGRESS if it was
 // not decided within limit.
-func connect(ap netip.AddrPort, limit time.Duration) error {
+func connect(ap netip.AddrPort, source netip.Addr, limit time.Duration) error {
 	a := sockaddr(ap)
-	family := unix.AF_INET6
-	if _, is4 := a.(*unix.SockaddrInet4); is4 {
-		family = unix.AF_INET
-	}
-	fd, err := unix.Socket(family, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	fd, err := unix.Socket(familyOf(a), unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return os.NewSyscallError("socket", err)
 	}
 	defer unix.Close(fd)
 	// Closed by a reset, it leaves no TIME_WAIT behind that would keep a port.
 	_ = unix.SetsockoptLinger(fd, unix.SOL_SOCKET, unix.SO_LINGER, &unix.Linger{Onoff: 1})
+	if source.IsValid() {
+		if err := unix.Bind(fd, sockaddr(netip.AddrPortFrom(source, 0))); err != nil {
+			return fmt.Errorf("from %v: %w", source, err)
+		}
+	}
 	if err = unix.Connect(fd, a); err != unix.EINPROGRESS {
 		return err
 	}
@@ -62,6 +63,27 @@ func connect(ap netip.AddrPort, limit time.Duration) error {
 		err = connectError(fd)
 	}
 	return err
+}
+
+// CheckSource reports whether this host has the address to connect from.
+func CheckSource(a netip.Addr) error {
+	name := sockaddr(netip.AddrPortFrom(a, 0))
+	fd, err := unix.Socket(familyOf(name), unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		return os.NewSyscallError("socket", err)
+	}
+	defer unix.Close(fd)
+	if err := unix.Bind(fd, name); err != nil {
+		return fmt.Errorf("connect from %v: %w", a, err)
+	}
+	return nil
+}
+
+func familyOf(a unix.Sockaddr) int {
+	if _, is4 := a.(*unix.SockaddrInet4); is4 {
+		return unix.AF_INET
+	}
+	return unix.AF_INET6
 }
 
 // connectError asks how a connect ended. A wake-up alone proves nothing, so

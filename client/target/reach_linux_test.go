@@ -71,13 +71,13 @@ func TestReach(t *testing.T) {
 		{"the silent one where no other takes it", []netip.AddrPort{bad, silent, bad}, silent},
 	} {
 		t.Run(row.name, func(t *testing.T) {
-			got, err := Reach(row.list, limit)
+			got, err := Reach(row.list, netip.Addr{}, limit)
 			require.NoError(t, err)
 			assert.Equal(t, row.want, got)
 		})
 	}
 	t.Run("none", func(t *testing.T) {
-		_, err := Reach([]netip.AddrPort{bad, refusing(t)}, limit)
+		_, err := Reach([]netip.AddrPort{bad, refusing(t)}, netip.Addr{}, limit)
 		require.ErrorIs(t, err, syscall.ECONNREFUSED)
 		assert.ErrorContains(t, err, "connect to "+bad.String())
 	})
@@ -85,7 +85,7 @@ func TestReach(t *testing.T) {
 
 func TestReachOverIPv6(t *testing.T) {
 	good := listening(t, "[::1]:0")
-	got, err := Reach([]netip.AddrPort{good}, 10*time.Second)
+	got, err := Reach([]netip.AddrPort{good}, netip.Addr{}, 10*time.Second)
 	require.NoError(t, err)
 	assert.Equal(t, good, got)
 }
@@ -94,7 +94,7 @@ func TestReachNeedsADescriptor(t *testing.T) {
 	var before unix.Rlimit
 	require.NoError(t, unix.Getrlimit(unix.RLIMIT_NOFILE, &before))
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &unix.Rlimit{Cur: 0, Max: before.Max}))
-	_, err := Reach([]netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}, time.Second)
+	_, err := Reach([]netip.AddrPort{netip.MustParseAddrPort("127.0.0.1:1")}, netip.Addr{}, time.Second)
 	require.NoError(t, unix.Setrlimit(unix.RLIMIT_NOFILE, &before))
 	assert.ErrorIs(t, err, syscall.EMFILE)
 }

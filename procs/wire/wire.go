@@ -90,6 +90,10 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	start := len(b)
 	b = begin(b, KindPlan)
 	b = appendBytes(b, p.Address)
+	b = binary.AppendUvarint(b, uint64(len(p.Sources)))
+	for _, s := range p.Sources {
+		b = appendBytes(b, s)
+	}
 	b = appendBytes(b, p.Request)
 	b = append(b, byte(p.Answer))
 	b = appendBools(b, p.Reuse, p.Resend, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
@@ -110,6 +114,9 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	d := decoder{b: payload}
 	var p client.Plan
 	p.Address = d.bytes()
+	for range d.length() {
+		p.Sources = append(p.Sources, d.bytes())
+	}
 	p.Request = d.bytes()
 	if p.Answer = http1.Answer(d.byte()); p.Answer > http1.Answer09 {
 		d.fail("kind of answer")

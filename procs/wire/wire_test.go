@@ -407,7 +407,7 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 		}},
 		{"a flag of another version", "flags", func() []byte {
 			b := only(t, AppendPlan(nil, plan), KindPlan)
-			b[1+b[0]+2+1] = 1 << 7
+			b[1+b[0]+1+2+1] = 1 << 7
 			return b
 		}},
 		{"a negative duration", "out of range", func() []byte {
