@@ -69,7 +69,7 @@ func clientWords(r *stats.Run) string {
 	if w.Started < w.Asked {
 		s += fmt.Sprintf("%d of ", w.Started)
 	}
-	s += fmt.Sprintf("%s (-w %s)", plural(w.Asked, "process", "processes"), ascii(r.Plan.Workers))
+	s += fmt.Sprintf("%s (-w %s)", plural(max(w.Asked, w.Started), "process", "processes"), ascii(r.Plan.Workers))
 	switch {
 	case w.Pinned == 0:
 		s += ", not pinned to CPUs"
