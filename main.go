@@ -43,9 +43,12 @@ func main() { os.Exit(run(os.Args, os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	p := &program{stdout: stdout, stderr: stderr, classicName: filepath.Base(args[0]) == "webbench"}
 	app := p.app()
+	commands := app.Commands
+	app.Commands = nil
 	p.command, args = []string{app.Name}, args[1:]
 	options, help := config.RunOptions, runHelp
-	if len(args) > 0 && app.Command(args[0]) != nil {
+	if len(args) > 0 && isCommand(commands, args[0]) {
+		app.Commands = commands
 		p.command = append(p.command, args[0])
 		if args[0] == "serve" {
 			options, help = config.ServeOptions, serveHelp
@@ -55,6 +58,9 @@ func run(args []string, stdout, stderr io.Writer) int {
 	var err error
 	if p.line, err = config.Permute(args, options); err != nil {
 		return p.fail(err)
+	}
+	if o := p.line.Operands; app.Commands == nil && len(o) > 0 && isCommand(commands, o[0]) {
+		return p.fail(&config.Usage{Text: fmt.Sprintf("the command %q must stand first", o[0]), Hint: "horde " + o[0] + " [options]"})
 	}
 	switch {
 	case p.line.Typed["help"] != "":
@@ -67,6 +73,10 @@ func run(args []string, stdout, stderr io.Writer) int {
 		}
 	}
 	return p.code
+}
+
+func isCommand(commands []*cli.Command, word string) bool {
+	return slices.ContainsFunc(commands, func(c *cli.Command) bool { return c.Name == word })
 }
 
 // program is one call of horde.
@@ -84,11 +94,14 @@ func (p *program) fail(err error) int {
 	if !errors.As(err, &usage) {
 		p.say("error", err.Error())
 		if p.code == 0 {
-			p.code = stats.ExitUsage
+			p.code = stats.ExitFailed
 		}
 		return p.code
 	}
 	text := usage.Text
+	if usage.Other != "" {
+		text += " " + p.typed(usage.Other)
+	}
 	if usage.Option != "" {
 		text = p.typed(usage.Option) + ": " + text
 	}
@@ -105,6 +118,9 @@ func (p *program) say(kind, text string) { fmt.Fprintf(p.stderr, "horde: %s: %s\
 func (p *program) typed(option string) string {
 	if typed, ok := p.line.Typed[option]; ok {
 		return typed
+	}
+	if len(option) == 1 {
+		return "-" + option
 	}
 	return "--" + option
 }
@@ -189,7 +205,7 @@ func (p *program) load(c *cli.Context) error {
 	if c.NArg() != 1 {
 		return needOne(c.Args().Slice(), "URL", "horde [options] URL")
 	}
-	return p.measure(c, c.Args().First(), nil)
+	return p.measure(c, c.Args().First())
 }
 
 func needOne(args []string, what, usage string) error {
@@ -217,8 +233,11 @@ func (p *program) demo(c *cli.Context) error {
 	if err != nil {
 		return p.failure(stats.ExitFailed, fmt.Errorf("start the embedded target: %w", err))
 	}
-	defer server.Stop()
-	return p.measure(c, "http://"+server.Addr().String()+path, server)
+	err = p.measure(c, "http://"+server.Addr().String()+path)
+	if _, e := server.Stop(); e != nil {
+		p.say("warning", fmt.Sprintf("the embedded target failed: %v", e))
+	}
+	return err
 }
 
 // serve is the embedded target alone.
@@ -230,8 +249,12 @@ func (p *program) serve(c *cli.Context) error {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	server, err := nullserver.Start(o)
-	if err != nil {
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &call):
 		return p.failure(stats.ExitFailed, err)
+	case err != nil:
+		return &config.Usage{Option: "listen", Text: err.Error()}
 	}
 	fmt.Fprintln(p.stdout, server.Addr())
 	select {
@@ -259,6 +282,9 @@ func serveOptions(c *cli.Context) (nullserver.Options, error) {
 			return o, &config.Usage{Option: option, Text: fmt.Sprintf("%q must be a whole number", c.String(option))}
 		}
 		numbers[i] = n
+	}
+	if numbers[0] == 0 {
+		return o, &config.Usage{Option: "size", Text: "must be above 0", Hint: "the path /size/0 has an empty body"}
 	}
 	o.BodySize, o.Processes, o.Budget = int64(numbers[0]), int(min(numbers[1], 4096)), numbers[2]
 	if spec := c.String("fault"); spec != "" {
@@ -290,13 +316,20 @@ type classicValues struct{ *cli.Context }
 func (v classicValues) Bool(name string) bool  { return name == "classic" || v.Context.Bool(name) }
 func (v classicValues) IsSet(name string) bool { return name == "classic" || v.Context.IsSet(name) }
 
-// measure makes one run and prints what came of it. target is the embedded
-// one, if it is that.
-func (p *program) measure(c *cli.Context, url string, target *nullserver.Server) error {
+// measure makes one run and prints what came of it.
+func (p *program) measure(c *cli.Context, url string) error {
 	asked, err := p.read(c, url)
 	if err != nil {
 		return err
 	}
+	for _, a := range asked.Sources {
+		if err := target.CheckSource(a); err != nil {
+			return &config.Usage{Option: "source", Text: err.Error()}
+		}
+	}
+	signals := make(chan os.Signal, 4)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(signals)
 	workers, reason, err := procs.Fit(asked.Workers, asked.Plan.Clients, len(asked.Plan.Request))
 	if err != nil {
 		return p.failure(stats.ExitWorkers, err)
@@ -312,7 +345,7 @@ func (p *program) measure(c *cli.Context, url string, target *nullserver.Server)
 	defer out.Discard()
 	result := &stats.Run{Tool: tool(), Plan: asked.Facts}
 	result.Plan.Argv = slices.Concat(p.command, config.Redact(p.line.Args))
-	if err := p.perform(asked, workers, cpus, result); err != nil {
+	if err := p.perform(asked, workers, cpus, signals, result); err != nil {
 		return err
 	}
 	if reason != "" {
@@ -351,10 +384,17 @@ func tool() stats.Tool {
 
 // perform reaches for the target and, if it is there, has the workers load it.
 // A target that is not there is a result too.
-func (p *program) perform(asked *config.Run, workers int, cpus []int, result *stats.Run) error {
+func (p *program) perform(asked *config.Run, workers int, cpus []int, signals chan os.Signal, result *stats.Run) error {
 	result.Workers.Asked = asked.Workers
-	address, err := reach(asked)
-	if err != nil {
+	address, err := reachUnless(signals, asked)
+	var interrupted *procs.Interrupted
+	var usage *config.Usage
+	switch {
+	case errors.As(err, &interrupted), errors.As(err, &usage):
+		return p.notRun(err)
+	case isLocal(err):
+		return p.failure(stats.ExitGenerator, err)
+	case err != nil:
 		result.Unreachable = err.Error()
 		return nil
 	}
@@ -365,9 +405,6 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, result *st
 		plan.Sources = append(plan.Sources, target.Address(netip.AddrPortFrom(a, 0)))
 	}
 	result.Plan.Address = address.String()
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
 	show, clear := p.progress(asked.Progress)
 	outcome, err := procs.Run(procs.Options{Plan: plan, Workers: workers, CPUs: cpus, Signals: signals, Progress: show})
 	clear()
@@ -389,7 +426,7 @@ const portsPerSource = 9000
 // as many as the clients need ports. why says so if they were not asked for.
 func sourcesFor(asked *config.Run, address netip.AddrPort) (sources []netip.Addr, why string) {
 	ports, clients := procs.LocalPorts(), asked.Plan.Clients
-	if len(asked.Sources) > 0 || !address.Addr().Is4() || !address.Addr().IsLoopback() || clients <= ports/2 {
+	if len(asked.Sources) > 0 || ports == 0 || !address.Addr().Is4() || !address.Addr().IsLoopback() || clients <= ports/2 {
 		return asked.Sources, ""
 	}
 	sources = target.LoopbackSources(clients, min(portsPerSource, max(ports/3, 1)))
@@ -399,8 +436,12 @@ func sourcesFor(asked *config.Run, address netip.AddrPort) (sources []netip.Addr
 
 func (p *program) notRun(err error) error {
 	var interrupted *procs.Interrupted
-	if errors.As(err, &interrupted) {
+	var usage *config.Usage
+	switch {
+	case errors.As(err, &interrupted):
 		return p.failure(signalCode(interrupted.Signal), err)
+	case errors.As(err, &usage):
+		return err
 	}
 	return p.failure(stats.ExitWorkers, err)
 }
@@ -415,23 +456,56 @@ func signalCode(s os.Signal) int {
 // preflight is how long the one connect before a run may take.
 const preflight = time.Second
 
-func reach(asked *config.Run) (netip.AddrPort, error) {
-	addrs, err := target.Resolve(context.Background(), asked.Host, asked.Family)
+// reachUnless is reach, given up at a signal.
+func reachUnless(signals <-chan os.Signal, asked *config.Run) (netip.AddrPort, error) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	type answer struct {
+		address netip.AddrPort
+		err     error
+	}
+	reached := make(chan answer, 1)
+	go func() {
+		address, err := reach(ctx, asked)
+		reached <- answer{address, err}
+	}()
+	select {
+	case a := <-reached:
+		return a.address, a.err
+	case s := <-signals:
+		return netip.AddrPort{}, &procs.Interrupted{Signal: s}
+	}
+}
+
+func reach(ctx context.Context, asked *config.Run) (netip.AddrPort, error) {
+	addrs, err := target.Resolve(ctx, asked.Host, asked.Family)
 	if err != nil {
 		return netip.AddrPort{}, err
 	}
-	candidates := make([]netip.AddrPort, len(addrs))
-	for i, a := range addrs {
-		candidates[i] = netip.AddrPortFrom(a, asked.Port)
-	}
 	var source netip.Addr
-	for _, a := range asked.Sources {
-		if err := target.CheckSource(a); err != nil {
-			return netip.AddrPort{}, err
+	if len(asked.Sources) > 0 {
+		source = asked.Sources[0]
+	}
+	var candidates []netip.AddrPort
+	for _, a := range addrs {
+		if !source.IsValid() || source.Is4() == a.Is4() {
+			candidates = append(candidates, netip.AddrPortFrom(a, asked.Port))
 		}
-		source = a
+	}
+	if len(candidates) == 0 {
+		return netip.AddrPort{}, &config.Usage{Option: "source", Text: fmt.Sprintf("%v cannot reach %v, an address of the other family", source, addrs[0])}
 	}
 	return target.Reach(candidates, source, min(preflight, asked.Plan.ConnectTimeout))
+}
+
+// isLocal reports whether a connect failed for want of something of this host.
+func isLocal(err error) bool {
+	for _, errno := range []error{syscall.EADDRNOTAVAIL, syscall.EADDRINUSE, syscall.EMFILE, syscall.ENFILE, syscall.ENOBUFS, syscall.ENOMEM} {
+		if errors.Is(err, errno) {
+			return true
+		}
+	}
+	return false
 }
 
 func fill(result *stats.Run, o *procs.Outcome) {
@@ -450,7 +524,8 @@ func fill(result *stats.Run, o *procs.Outcome) {
 	}
 }
 
-// print renders the result and sets the exit code.
+// print renders the result, then writes its file, and sets the exit code. What
+// cannot be written is said; the rest is printed all the same.
 func (p *program) print(asked *config.Run, result *stats.Run, out *report.File) error {
 	verdict := stats.Judge(result, asked.Limits)
 	p.code = verdict.Exit
@@ -459,9 +534,6 @@ func (p *program) print(asked *config.Run, result *stats.Run, out *report.File) 
 		if err := report.JSON(&document, result, verdict); err != nil {
 			return err
 		}
-	}
-	if err := out.Commit(document.Bytes()); err != nil {
-		return p.failure(stats.ExitFailed, fmt.Errorf("write %s: %w", asked.Output, err))
 	}
 	if result.Unreachable != "" {
 		p.say("error", result.Unreachable)
@@ -475,6 +547,9 @@ func (p *program) print(asked *config.Run, result *stats.Run, out *report.File) 
 		err = report.Classic(p.stdout, result)
 	default:
 		err = report.Text(p.stdout, result, verdict)
+	}
+	if e := out.Commit(document.Bytes()); e != nil {
+		err = errors.Join(err, fmt.Errorf("write %s: %w", asked.Output, e))
 	}
 	return err
 }

@@ -50,8 +50,9 @@ func mallocsOf(t *testing.T, plan Plan, n uint64) int64 {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	_, err := Run(&plan, NewClock(Monotonic()), control.read, count)
+	end, err := Run(&plan, NewClock(Monotonic()), control.read, count)
 	runtime.ReadMemStats(&after)
+	end.Close()
 	require.NoError(t, err)
 	require.Equal(t, n, ended)
 	return int64(after.Mallocs - before.Mallocs)

@@ -72,7 +72,9 @@ func (c *client) live() {
 			break
 		}
 	}
-	c.drop()
+	if !c.loop.expired() {
+		c.drop()
+	}
 }
 
 // request makes one request: on the open connection if there is one, and once

@@ -117,6 +117,7 @@ func driveUntil(t testing.TB, plan Plan, c *control, hook func(second int, o *ou
 	}
 	var end Ending
 	end, o.err = Run(&plan, NewClock(Monotonic()), c.read, count)
+	end.Close()
 	o.unfinished = end.Unfinished
 	over.Store(true)
 	o.end = time.Duration(end.At)

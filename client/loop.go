@@ -73,6 +73,16 @@ type Ending struct {
 	At            int64 // since the release
 	Coalesced     int64 // slept to let answers collect, in all
 	LongestMoment int64 // and at once
+
+	clients []client
+}
+
+// Close closes the connections that the end found open: after the worker's last
+// word, because closing many takes long, and that is waited for.
+func (e *Ending) Close() {
+	for i := range e.clients {
+		e.clients[i].drop()
+	}
 }
 
 // Run drives the clients of plan in this process until the run is over: its
@@ -109,7 +119,7 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 	if l.broken == nil {
 		l.broken = l.report(l.second(), &l.tally)
 	}
-	return Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest}, l.broken
+	return Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest, l.clients}, l.broken
 }
 
 func (l *loop) awaitRelease() {
@@ -258,7 +268,7 @@ func (l *loop) nextStart() int64 {
 
 // startsPerRound bounds how long the answers to the first clients lie unread
 // while the later ones connect.
-const startsPerRound = 64
+const startsPerRound = 256
 
 const controlSlot = math.MaxUint32
 
@@ -276,11 +286,10 @@ func (l *loop) start(c *client) {
 
 // round waits for events and lets the clients they concern run on.
 func (l *loop) round() {
-	hurry := len(l.turns) > 0 || l.startDue()
-	if l.coalesce.moment > 0 && !hurry {
+	if l.coalesce.moment > 0 && !l.hurried() {
 		nap(l.coalesce.sleep())
 	}
-	events := l.poller.wait(l.patience(hurry))
+	events := l.poller.wait(l.patience())
 	l.wake(false)
 	if l.expired() {
 		l.stop()
@@ -316,10 +325,13 @@ func (l *loop) decide() {
 	l.coalesce.decide(l.now, l.ended+l.tally.Succeeded+l.tally.Failed, l.median)
 }
 
+// hurried reports whether there is something to do that no event tells of.
+func (l *loop) hurried() bool { return len(l.turns) > 0 || l.startDue() || l.expired() }
+
 // patience is how many milliseconds the loop may wait for events, rounded up:
 // the clock decides, not the wait.
-func (l *loop) patience(hurry bool) int {
-	if hurry || l.expired() {
+func (l *loop) patience() int {
+	if l.hurried() {
 		return 0
 	}
 	next := min(l.tick, l.end, l.alarms[0].alarm, l.nextStart())

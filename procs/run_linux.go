@@ -33,6 +33,7 @@ type run struct {
 	released  time.Duration // on the monotonic clock; 0 = not yet
 	startedAt time.Time
 	stopping  bool      // told to stop before their time
+	cutShort  bool      // before its time was up
 	endSeen   time.Time // when the run was first seen to be over
 	killed    bool
 
@@ -220,7 +221,7 @@ func (r *run) over() bool {
 // life for too long since.
 func (r *run) overdue() bool {
 	if !r.over() {
-		return false
+		return r.silent()
 	}
 	if r.endSeen.IsZero() {
 		r.endSeen = time.Now()
@@ -230,6 +231,13 @@ func (r *run) overdue() bool {
 		return false
 	}
 	return time.Since(r.endSeen) > starvedLimit(len(r.children)) || !r.starved()
+}
+
+// silent reports whether a run without a limit of time has been without a report
+// for longer than requests can take: its workers are stopped or stuck.
+func (r *run) silent() bool {
+	plan := &r.options.Plan
+	return plan.Duration == 0 && time.Since(r.lastSign) > plan.Timeout+plan.ConnectTimeout+readyLimit
 }
 
 // starved reports whether some of the workers that have not ended are ready to
@@ -267,6 +275,7 @@ func (r *run) stop() {
 	if r.stopping {
 		return
 	}
+	r.cutShort = !r.over()
 	r.stopping = true
 	for _, c := range r.children {
 		c.closeControl()
@@ -342,10 +351,14 @@ func (r *run) bury(c *child) {
 		return
 	}
 	if c.state == running && c.begun == 0 && r.elapsed() > 0 {
-		// Released, and dead before its first report.
+		// Released, and dead before its first report: what it began is not known,
+		// but that its clients, as far as they were due, did begin is.
 		c.begun = r.firstRequests(c)
 		r.tally.Begun += c.begun
 		r.series.Add(0, &stats.Tally{Begun: c.begun})
+	}
+	if c.state == running { // it has loaded the target until now
+		r.measured = max(r.measured, r.within(r.elapsed()))
 	}
 	c.state = lost
 	under := c.begun - c.succeeded - c.failed
@@ -358,8 +371,13 @@ func (r *run) bury(c *child) {
 // firstRequests is how many requests a worker begins at once: one for each of
 // its clients, unless its share of all requests is smaller.
 func (r *run) firstRequests(c *child) uint64 {
-	n := uint64(c.clients)
-	if plan := &r.options.Plan; plan.Limited {
+	plan, n := &r.options.Plan, uint64(0)
+	for i := range c.clients {
+		if plan.StartGap*time.Duration(c.id+i*len(r.children)) <= r.elapsed() {
+			n++
+		}
+	}
+	if plan.Limited {
 		n = min(n, share(plan.Requests, len(r.children), c.id))
 	}
 	return n
@@ -444,6 +462,7 @@ func (r *run) takeInterval(c *child, payload []byte) error {
 		return fmt.Errorf("%d requests ended, %d begun", succeeded+failed, begun)
 	}
 	c.begun, c.succeeded, c.failed = begun, succeeded, failed
+	r.lastSign = time.Now()
 	r.tally.Add(&r.interval)
 	r.series.Add(second, &r.interval)
 	return nil
@@ -469,20 +488,22 @@ func (r *run) takeFinal(c *child, payload []byte) error {
 	return nil
 }
 
+// within is t, but not beyond the run.
+func (r *run) within(t time.Duration) time.Duration {
+	if d := r.options.Plan.Duration; d > 0 {
+		t = min(t, d)
+	}
+	return max(t, 0)
+}
+
 func (r *run) outcome() *Outcome {
 	out := &Outcome{
 		StartedAt: r.startedAt, Measured: r.measured, Tally: r.tally, Unfinished: r.unfinished,
 		Lost: r.lost, Coalescing: r.coalescing, Workers: r.workers(),
 	}
-	if out.Measured == 0 { // not one worker lived to say it
-		out.Measured = max(r.elapsed(), 0)
-		if d := r.options.Plan.Duration; d > 0 {
-			out.Measured = min(out.Measured, d)
-		}
-	}
 	out.Reasons = r.reasons // what the workers said of their ends is in
 	out.Series = r.series.Seconds(out.Measured)
-	if s := r.first.Load(); s != nil {
+	if s := r.first.Load(); s != nil && r.cutShort {
 		out.Signal = *s
 	}
 	return out

@@ -13,7 +13,7 @@ import (
 )
 
 // A worker is started with its name and its number as its whole command line,
-// and with its two pipes at fixed numbers. Its stdout and stderr are the user's.
+// and with its two pipes at fixed numbers. Its stderr is the user's.
 const (
 	workerName = "horde-worker"
 	controlFD  = 3
@@ -82,6 +82,7 @@ func (w *worker) run() error {
 func (w *worker) drive(plan *client.Plan, release int64) error {
 	before := cpuTime()
 	end, err := client.Run(plan, client.NewClock(release), w.control, w.report)
+	defer end.Close()
 	if err != nil {
 		return err
 	}

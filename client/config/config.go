@@ -68,6 +68,10 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 		return nil, &Usage{Text: err.Error(), Hint: hintURL(url)}
 	}
 	r.Host, r.Port, r.Facts.URL = link.Host, link.Port, url
+	switch {
+	case b.values.IsSet("output") && (r.Output == "" || r.Output == "-"):
+		b.wrong("output", "--json prints the result on stdout", "%q is not the name of a file", r.Output)
+	}
 	b.conflicts()
 	b.load(r)
 	b.workers(r, cpus)
@@ -136,6 +140,17 @@ var unclassic = [...]string{
 	"user-agent", "expect", "ramp", "timeout", "connect-timeout",
 }
 
+func (b *builder) clash(option, other string) {
+	if b.err == nil {
+		b.err = &Usage{Option: option, Text: "cannot be used together with", Other: other, Hint: "leave one of them out"}
+	}
+}
+
+// unsaid are the options whose word a request in HTTP/0.9 has no place for.
+var unsaid = [...]string{
+	"head", "options", "trace", "data", "body-file", "header", "auth", "cookie", "user-agent", "reload", "expect",
+}
+
 func (b *builder) conflicts() {
 	for _, group := range exclusive {
 		first := ""
@@ -145,11 +160,19 @@ func (b *builder) conflicts() {
 			case first == "":
 				first = option
 			default:
-				b.wrong(option, "leave one of them out", "goes not together with --%s", first)
+				b.clash(option, first)
 			}
 		}
 	}
+	if b.values.IsSet("content-type") && !b.values.IsSet("data") && !b.values.IsSet("body-file") {
+		b.wrong("content-type", "give one with --data or --body-file", "is the type of a body, and there is none")
+	}
 	if !b.values.Bool("classic") {
+		for _, option := range unsaid {
+			if b.values.Bool("http09") && b.values.IsSet(option) {
+				b.clash(option, "http09")
+			}
+		}
 		return
 	}
 	for _, option := range unclassic {
@@ -178,9 +201,6 @@ func (b *builder) load(r *Run) {
 	}
 	if r.Classic { // webbench has no limit but the kernel's
 		p.Timeout, p.ConnectTimeout = longestTime, longestTime
-	}
-	if p.Limited && uint64(p.Clients) > p.Requests {
-		p.Clients = int(p.Requests)
 	}
 	p.StartGap = r.Facts.Ramp / time.Duration(max(p.Clients, 1))
 	everyGood := func() client.StatusSet {
@@ -320,6 +340,9 @@ func (b *builder) method() string {
 	}
 	switch {
 	case b.values.IsSet("method"):
+		if b.values.String("method") == "CONNECT" {
+			b.wrong("method", "", "CONNECT asks for a tunnel, not for an answer")
+		}
 		return b.values.String("method")
 	case b.values.IsSet("data"), b.values.IsSet("body-file"):
 		return "POST"
@@ -411,7 +434,10 @@ func (b *builder) encode(r *Run, q http1.Request) error {
 	f := &r.Facts
 	f.Method, f.HTTP = q.Method, strings.TrimPrefix(version.String(), "HTTP/")
 	f.Clients, f.KeepAlive, f.Force = p.Clients, p.Reuse, p.Force
-	f.Duration, f.Requests, f.Timeout, f.ConnectTimeout = p.Duration, p.Requests, p.Timeout, p.ConnectTimeout
+	f.Duration, f.Requests = p.Duration, p.Requests
+	if !r.Classic {
+		f.Timeout, f.ConnectTimeout = p.Timeout, p.ConnectTimeout
+	}
 	f.RequestSHA256, f.Request = hex.EncodeToString(sum[:]), bytes
 	return nil
 }

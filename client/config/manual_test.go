@@ -21,11 +21,6 @@ func TestNoTwoOptionsShareAName(t *testing.T) {
 	}
 }
 
-func TestDefault(t *testing.T) {
-	assert.Equal(t, "200-399", Default("expect"))
-	assert.Empty(t, Default("no-such-option"))
-}
-
 var shown = []Option{
 	{Names: []string{"clients", "c"}, Value: "N", Default: "1", Group: "Load", Text: "clients at once"},
 	{Names: []string{"4"}, Group: "Target", Text: "use IPv4 addresses only"},

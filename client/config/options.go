@@ -97,11 +97,3 @@ var (
 	help    = Option{Names: []string{"help", "h", "?"}, Group: groupOutput, Text: "show the options"}
 	version = Option{Names: []string{"version", "V"}, Group: groupOutput, Text: "show the version"}
 )
-
-// Default returns the default of an option of a run as the help shows it.
-func Default(name string) string {
-	if o := find(RunOptions, name); o != nil {
-		return o.Default
-	}
-	return ""
-}

@@ -15,15 +15,20 @@ import (
 type Usage struct {
 	Option string // canonical name of the option it is about, "" if none
 	Text   string
+	Other  string // canonical name of a second option, with which Text ends
 	Hint   string
 }
 
-// Error returns the sentence, with the option by its canonical name.
+// Error returns the sentence, with options by their canonical names.
 func (u *Usage) Error() string {
-	if u.Option == "" {
-		return u.Text
+	text := u.Text
+	if u.Other != "" {
+		text += " --" + u.Other
 	}
-	return "--" + u.Option + ": " + u.Text
+	if u.Option != "" {
+		text = "--" + u.Option + ": " + text
+	}
+	return text
 }
 
 // longestTime bounds every duration, so that sums of them cannot overflow.

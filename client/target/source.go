@@ -21,7 +21,7 @@ func ParseSources(list string) ([]netip.Addr, error) {
 			last, err = netip.ParseAddr(to)
 		}
 		if err != nil || first.Is4() != last.Is4() || last.Less(first) {
-			return nil, fmt.Errorf("%q is not an address or a range of addresses", part)
+			return nil, fmt.Errorf("holds %q, which is not an address or a range of addresses", part)
 		}
 		for a := first; ; a = a.Next() {
 			if addrs = append(addrs, a); len(addrs) > mostSources {
