@@ -82,10 +82,10 @@ func (w *worker) run() error {
 func (w *worker) drive(plan *client.Plan, release int64) error {
 	before := cpuTime()
 	end, err := client.Run(plan, client.NewClock(release), w.control, w.report)
-	defer end.Close()
 	if err != nil {
 		return err
 	}
+	defer end.Close()
 	w.out = wire.AppendFinal(w.out, &wire.Final{
 		Unfinished: end.Unfinished, End: time.Duration(end.At),
 		Coalesced: time.Duration(end.Coalesced), LongestMoment: time.Duration(end.LongestMoment),

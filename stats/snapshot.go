@@ -12,5 +12,5 @@ type Snapshot struct {
 	Failed     uint64
 	Unfinished uint64
 	Alive      int // workers that still report
-	Workers    int // workers started
+	Workers    int // workers that were to be started
 }

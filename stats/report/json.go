@@ -214,7 +214,8 @@ type Workers struct {
 	Summary *Summary `json:"summary,omitempty"`
 }
 
-// Worker is one worker process. CPU is nil if it was not pinned.
+// Worker is one worker process. CPU is nil if it was not pinned; the times are nil
+// if it was lost before it could say, or its kernel does not.
 type Worker struct {
 	ID         int    `json:"id"`
 	Host       string `json:"host"`
@@ -223,9 +224,9 @@ type Worker struct {
 	Clients    int    `json:"clients"`
 	Succeeded  uint64 `json:"succeeded"`
 	Failed     uint64 `json:"failed"`
-	StartCPUNS int64  `json:"start_cpu_ns"` // until the release
-	CPUNS      int64  `json:"cpu_ns"`       // and since
-	RunDelayNS int64  `json:"run_delay_ns"`
+	StartCPUNS *int64 `json:"start_cpu_ns"` // until the release
+	CPUNS      *int64 `json:"cpu_ns"`       // and since
+	RunDelayNS *int64 `json:"run_delay_ns"`
 	Exit       string `json:"exit"`
 }
 

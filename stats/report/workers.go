@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"slices"
+	"time"
 
 	"horde/stats"
 )
@@ -12,11 +13,11 @@ const fullList = 1000
 
 // Summary describes more workers than are worth listing.
 type Summary struct {
-	Succeeded  Spread[uint64] `json:"succeeded"`
-	Failed     Spread[uint64] `json:"failed"`
-	StartCPUNS Spread[int64]  `json:"start_cpu_ns"`
-	CPUNS      Spread[int64]  `json:"cpu_ns"`
-	RunDelayNS Spread[int64]  `json:"run_delay_ns"`
+	Succeeded  *Spread[uint64] `json:"succeeded"`
+	Failed     *Spread[uint64] `json:"failed"`
+	StartCPUNS *Spread[int64]  `json:"start_cpu_ns"`
+	CPUNS      *Spread[int64]  `json:"cpu_ns"`
+	RunDelayNS *Spread[int64]  `json:"run_delay_ns"`
 }
 
 // Spread is the least, the middle and the greatest value over all workers.
@@ -42,7 +43,10 @@ func newWorkers(w *stats.Workers) Workers {
 func newWorker(w *stats.Worker) Worker {
 	out := Worker{
 		ID: w.ID, Host: w.Host, PID: w.PID, Clients: w.Clients, Succeeded: w.Succeeded, Failed: w.Failed,
-		StartCPUNS: int64(w.StartCPU), CPUNS: int64(w.CPUTime), RunDelayNS: int64(w.RunDelay), Exit: w.Exit,
+		Exit: w.Exit,
+	}
+	if !w.Lost {
+		out.StartCPUNS, out.CPUNS, out.RunDelayNS = nanoseconds(w.StartCPU), nanoseconds(w.CPUTime), nanoseconds(w.RunDelay)
 	}
 	if w.CPU >= 0 {
 		cpu := w.CPU
@@ -51,23 +55,37 @@ func newWorker(w *stats.Worker) Worker {
 	return out
 }
 
+// nanoseconds is nil for a time that is not known.
+func nanoseconds(d time.Duration) *int64 {
+	if d < 0 {
+		return nil
+	}
+	ns := int64(d)
+	return &ns
+}
+
 func summarise(list []stats.Worker) *Summary {
+	ended := slices.DeleteFunc(slices.Clone(list), func(w stats.Worker) bool { return w.Lost })
 	return &Summary{
 		Succeeded:  spread(list, func(w stats.Worker) uint64 { return w.Succeeded }),
 		Failed:     spread(list, func(w stats.Worker) uint64 { return w.Failed }),
-		StartCPUNS: spread(list, func(w stats.Worker) int64 { return int64(w.StartCPU) }),
-		CPUNS:      spread(list, func(w stats.Worker) int64 { return int64(w.CPUTime) }),
-		RunDelayNS: spread(list, func(w stats.Worker) int64 { return int64(w.RunDelay) }),
+		StartCPUNS: spread(ended, func(w stats.Worker) int64 { return int64(w.StartCPU) }),
+		CPUNS:      spread(ended, func(w stats.Worker) int64 { return int64(w.CPUTime) }),
+		RunDelayNS: spread(ended, func(w stats.Worker) int64 { return int64(w.RunDelay) }),
 	}
 }
 
-func spread[T cmp.Ordered](list []stats.Worker, value func(stats.Worker) T) Spread[T] {
+// spread is nil if there is nobody to show.
+func spread[T cmp.Ordered](list []stats.Worker, value func(stats.Worker) T) *Spread[T] {
+	if len(list) == 0 {
+		return nil
+	}
 	values := make([]T, len(list))
 	for i, w := range list {
 		values[i] = value(w)
 	}
 	slices.Sort(values)
-	return Spread[T]{values[0], values[len(values)/2], values[len(values)-1]}
+	return &Spread[T]{values[0], values[len(values)/2], values[len(values)-1]}
 }
 
 // oddOnes picks from many workers every one that was lost or did not end as
