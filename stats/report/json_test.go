@@ -192,8 +192,8 @@ func TestManyWorkersAreSummarised(t *testing.T) {
 	assert.True(t, ids[4321], "so is one that ended in its own way")
 	assert.True(t, ids[777], "and the one that waited longest for a CPU")
 	assert.Less(t, len(out.List), 60)
-	assert.Equal(t, Spread[uint64]{1000, 1003, 1006}, out.Summary.Succeeded)
-	assert.Equal(t, Spread[int64]{1, 2501, 5000}, out.Summary.CPUNS)
+	assert.Equal(t, &Spread[uint64]{1000, 1003, 1006}, out.Summary.Succeeded)
+	assert.Equal(t, &Spread[int64]{2, 2502, 5000}, out.Summary.CPUNS)
 }
 
 func TestAThousandWorkersAreListedInFull(t *testing.T) {
