@@ -119,7 +119,11 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 	if l.broken == nil {
 		l.broken = l.report(l.second(), &l.tally)
 	}
-	return Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest, l.clients}, l.broken
+	end := Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest, l.clients}
+	if l.broken != nil {
+		end.Close()
+	}
+	return end, l.broken
 }
 
 func (l *loop) awaitRelease() {
