@@ -71,6 +71,8 @@ type work struct {
 type tool struct {
 	name string
 	args []string
+	// reaps says that the tool waits for its processes, so that their times are known.
+	reaps bool
 }
 
 // sample is one run of one tool.
@@ -113,9 +115,13 @@ func printWork(name string, tools []tool, samples [][]sample) {
 	for i, t := range tools {
 		rates, cpus := column(samples[i], sample.rateOf), column(samples[i], sample.cpuOf)
 		last := samples[i][len(samples[i])-1]
-		fmt.Printf("| %s | %.0f (%.0f–%.0f) | %s | %.1f µs | %s | %s | %s | %.1f MB |\n", t.name,
+		cpu, cpuRatio := fmt.Sprintf("%.1f µs", median(cpus)), ratio(samples[0], samples[i], sample.cpuOf, i)
+		if !t.reaps {
+			cpu, cpuRatio = "n/a", "n/a"
+		}
+		fmt.Printf("| %s | %.0f (%.0f–%.0f) | %s | %s | %s | %s | %s | %.1f MB |\n", t.name,
 			median(rates), slices.Min(rates), slices.Max(rates), ratio(samples[0], samples[i], sample.rateOf, i),
-			median(cpus), ratio(samples[0], samples[i], sample.cpuOf, i), last.p50, last.p99,
+			cpu, cpuRatio, last.p50, last.p99,
 			median(column(samples[i], func(s sample) float64 { return float64(s.memory) }))/1e6)
 	}
 	fmt.Println()

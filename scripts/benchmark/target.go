@@ -64,6 +64,9 @@ func (t target) start() (*server, error) {
 	s := &server{url: fmt.Sprintf("http://127.0.0.1:%d/", port), dir: dir}
 	s.process = exec.Command("nginx", "-p", dir, "-c", config)
 	s.process.Stderr = os.Stderr
+	// A session of its own, as a daemon has: the scheduler's autogroups would
+	// otherwise count it as one more of the tool's processes.
+	s.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if err := s.process.Start(); err != nil {
 		return nil, err
 	}

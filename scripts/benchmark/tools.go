@@ -63,7 +63,7 @@ func works() []work {
 		list = append(list, work{fmt.Sprintf("keep-alive, %d clients", clients), one, keepAlive(clients)})
 	}
 	list = append(list, work{"keep-alive, 100 clients, nginx with 2 workers", two,
-		append(keepAlive(100), tool{"wrk -t2", command("wrk -t2 -c 100 --latency -d", *seconds)})})
+		append(keepAlive(100), tool{"wrk -t2", command("wrk -t2 -c 100 --latency -d", *seconds), true})})
 	for _, clients := range []int{100, 1000} {
 		list = append(list, work{fmt.Sprintf("one request per connection, %d clients", clients), one, shortLived(clients)})
 	}
@@ -76,28 +76,28 @@ func works() []work {
 func keepAlive(clients int) []tool {
 	c := strconv.Itoa(clients)
 	return []tool{
-		{"horde -k -w auto", command(*horde+" -q -k -w auto -c "+c+" -t", *seconds)},
-		{"wrk -t1", command("wrk -t1 --latency -c "+c+" -d", *seconds)},
-		{"ab -k", command("ab -q -k -n 100000000 -c "+c+" -t", *seconds)},
-		{"h2load --h1", command("h2load --h1 -t1 -c "+c+" -D", *seconds)},
+		{"horde -k -w auto", command(*horde+" -q -k -w auto -c "+c+" -t", *seconds), true},
+		{"wrk -t1", command("wrk -t1 --latency -c "+c+" -d", *seconds), true},
+		{"ab -k", command("ab -q -k -n 100000000 -c "+c+" -t", *seconds), true},
+		{"h2load --h1", command("h2load --h1 -t1 -c "+c+" -D", *seconds), true},
 	}
 }
 
 func shortLived(clients int) []tool {
 	c := strconv.Itoa(clients)
 	return []tool{
-		{"horde -w auto", command(*horde+" -q -w auto -c "+c+" -t", *seconds)},
-		{"wrk, Connection: close", append([]string{"wrk", "-H", "Connection: close"}, command("-t1 --latency -c "+c+" -d", *seconds)...)},
-		{"ab", command("ab -q -n 100000000 -c "+c+" -t", *seconds)},
-		{"webbench", command(*webbench+" -c "+c+" -t", *seconds)},
+		{"horde -w auto", command(*horde+" -q -w auto -c "+c+" -t", *seconds), true},
+		{"wrk, Connection: close", append([]string{"wrk", "-H", "Connection: close"}, command("-t1 --latency -c "+c+" -d", *seconds)...), true},
+		{"ab", command("ab -q -n 100000000 -c "+c+" -t", *seconds), true},
+		{"webbench", command(*webbench+" -c "+c+" -t", *seconds), false},
 	}
 }
 
 func perClient(clients int) []tool {
 	c := strconv.Itoa(clients)
 	return []tool{
-		{"horde", command(*horde+" -q -c "+c+" -t", *seconds)},
-		{"webbench", command(*webbench+" -c "+c+" -t", *seconds)},
+		{"horde", command(*horde+" -q -c "+c+" -t", *seconds), true},
+		{"webbench", command(*webbench+" -c "+c+" -t", *seconds), false},
 	}
 }
 
