@@ -33,6 +33,10 @@ type client struct {
 	why    failure
 	answer http1.Parser
 
+	held      bool // what the wait itself received, for the next read
+	heldBytes int
+	heldErrno syscall.Errno
+
 	coroutine
 }
 
@@ -48,9 +52,10 @@ type step uint8
 const (
 	pending step = iota // not ended
 	done
-	failed // why holds the cause
-	stale  // a reused connection had been closed: no byte of an answer came
-	over   // the run has ended; the request stays in its phase
+	failed  // why holds the cause
+	overdue // failed, because its time was up before the run's
+	stale   // a reused connection had been closed: no byte of an answer came
+	over    // the run has ended; the request stays in its phase
 )
 
 // fail notes the cause and gives up the connection.
@@ -64,7 +69,7 @@ func (c *client) fail(class stats.Class, errno syscall.Errno) step {
 func (c *client) live() {
 	for c.loop.claim() {
 		result := c.request()
-		if result == over || c.loop.expired() {
+		if result == over || c.loop.expired() && result != overdue {
 			break
 		}
 		c.count(result)
@@ -111,8 +116,8 @@ func (c *client) requestAnew() step {
 
 // count enters the request into the ledger: the one place where it ends.
 func (c *client) count(result step) {
-	tally, now := &c.loop.tally, c.loop.now
-	if result == failed {
+	tally, now := &c.loop.tally, min(c.loop.now, c.loop.end)
+	if result != done {
 		if c.phase == stats.Connecting {
 			tally.NoConn++
 		}
@@ -158,17 +163,19 @@ func (c *client) settle() step {
 func (c *client) connect() step {
 	c.phase = stats.Connecting
 	tally, began := &c.loop.tally, c.loop.now
-	fd, errno := dial(&c.loop.address, c.source)
+	limit := began + int64(c.loop.plan.ConnectTimeout)
+	c.loop.ringBy(min(limit, c.deadline()))
+	fd, errno := dial(&c.loop.address, c.source, c.loop.kind)
 	if errno != 0 {
 		c.loop.readClock()
 		return c.fail(connectClass(errno), errno)
 	}
-	c.fd, c.watched, c.hungUp, c.ready = fd, 0, false, writable
+	c.fd, c.watched, c.hungUp, c.ready, c.held = fd, 0, false, writable, false
 	c.generation++
 	if len(c.loop.plan.Request) > oneSegment {
 		sendAtOnce(fd)
 	}
-	if s := c.establish(began + int64(c.loop.plan.ConnectTimeout)); s != done {
+	if s := c.establish(limit); s != done {
 		return s
 	}
 	tally.Opened++
@@ -277,7 +284,7 @@ const fullReads = 16
 // edge tells of more; unless the peer has hung up, which is told only once.
 func (c *client) read(reused bool) step {
 	for i := 0; i < fullReads && c.ready&readable != 0; i++ {
-		n, errno := recv(c.fd, c.loop.buf)
+		n, errno := c.recv()
 		switch {
 		case errno != 0 && again(errno):
 			c.ready &^= readable
@@ -294,6 +301,14 @@ func (c *client) read(reused bool) step {
 		}
 	}
 	return pending
+}
+
+func (c *client) recv() (int, syscall.Errno) {
+	if c.held {
+		c.held = false
+		return c.heldBytes, c.heldErrno
+	}
+	return recv(c.fd, c.loop.buf)
 }
 
 func (c *client) feed(b []byte) step {
@@ -410,7 +425,8 @@ func (c *client) giveUp(w wake) step {
 	case unwatched:
 		return c.fail(stats.LocalMem, syscall.ENOSPC)
 	}
-	return c.fail(lateClass(c.phase), 0)
+	c.fail(lateClass(c.phase), 0)
+	return overdue
 }
 
 func lateClass(phase stats.Phase) stats.Class {

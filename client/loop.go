@@ -5,6 +5,8 @@ import (
 	"iter"
 	"math"
 	"os"
+	"runtime"
+	"syscall"
 
 	"horde/stats"
 )
@@ -42,9 +44,13 @@ type loop struct {
 	started int       // clients that have begun to live
 	living  int
 
+	kind uintptr // of the clients' sockets
+	bell bell    // alone and one connection per request only
+
 	coalesce coalescer
 	ended    uint64 // requests that ended in the seconds before this one
 	median   int64  // of the latency just seen
+	lag      int64  // by how much the worst wait was over too late
 }
 
 // wake says why a wait is over.
@@ -52,9 +58,10 @@ type wake uint8
 
 const (
 	ready     wake = iota
-	late           // the time given for the wait is over
+	late           // the time given for the wait was over, while the run was not
 	ended          // the run is over
 	unwatched      // the kernel has no room to watch one more socket
+	waiting        // it is not over
 )
 
 // coroutine is what a client needs to be one of many on a thread.
@@ -73,6 +80,7 @@ type Ending struct {
 	At            int64 // since the release
 	Coalesced     int64 // slept to let answers collect, in all
 	LongestMoment int64 // and at once
+	Lag           int64 // by how much the clock was looked at too late, at worst
 
 	clients []client
 }
@@ -92,7 +100,7 @@ func (e *Ending) Close() {
 func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (Ending, error) {
 	l := &loop{
 		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
-		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10),
+		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10), kind: nonBlocking,
 		tick: second, end: math.MaxInt64, left: plan.Requests,
 	}
 	if plan.Duration > 0 {
@@ -119,7 +127,7 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 	if l.broken == nil {
 		l.broken = l.report(l.second(), &l.tally)
 	}
-	end := Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest, l.clients}
+	end := Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest, l.lag, l.clients}
 	if l.broken != nil {
 		end.Close()
 	}
@@ -190,9 +198,40 @@ func (c *client) await(want uint32, until int64) wake {
 	return c.loop.wait(c)
 }
 
+// outcome judges a wait that may be over. A limit that has passed comes first:
+// in a worker that got no CPU for a while the answer may be there all the same,
+// and the end of the run too, but it came to light too late.
+func (c *client) outcome() wake {
+	l := c.loop
+	switch {
+	case c.until <= min(l.now, l.end):
+		if c.ready&c.want != 0 {
+			l.tally.Overslept++
+		}
+		return late
+	case l.expired():
+		return ended
+	case c.ready&c.want != 0:
+		return ready
+	}
+	return waiting
+}
+
+// due notes how late the loop is to look at the clock.
+func (l *loop) due(at int64) { l.lag = max(l.lag, l.now-at) }
+
 // runAlone is the shape of one client in its own process: waiting blocks.
 func (l *loop) runAlone() error {
 	l.wait = l.waitAlone
+	if !l.plan.Reuse {
+		runtime.LockOSThread()
+		defer runtime.UnlockOSThread()
+		// Without a bell it polls: a matter of speed, not of results.
+		if l.bell.hang(l.control) == nil {
+			defer l.bell.takeDown()
+			l.kind = 0
+		}
+	}
 	c := &l.clients[0]
 	if c.await(0, int64(l.plan.FirstStart)) != ended {
 		c.live()
@@ -202,19 +241,48 @@ func (l *loop) runAlone() error {
 
 func (l *loop) waitAlone(c *client) wake {
 	for {
-		limit := min(c.until, l.tick, l.end) - l.now
-		events, stop := pollTwo(c.fd, c.want, l.control, limit)
-		l.wake(stop)
-		c.report(events)
-		switch {
-		case l.expired():
-			return ended
-		case c.want != 0 && c.ready&c.want != 0:
-			return ready
-		case l.now >= c.until:
-			return late
+		at := min(c.until, l.tick, l.end)
+		if c.want == readable && l.bell.hung {
+			at = l.ringBy(c.until)
+			l.wake(c.waitReceiving())
+		} else {
+			events, stop := pollTwo(c.fd, c.want, l.control, at-l.now)
+			l.wake(stop)
+			c.report(events)
+		}
+		l.due(at)
+		if w := c.outcome(); w != waiting {
+			return w
 		}
 	}
+}
+
+// tickGrace is how long after its end a second is reported by a client that
+// nothing else wakes.
+const tickGrace = second / 2
+
+// ringBy has the bell, if there is one, end a blocking call when the time until
+// has come, or a second is to be reported, or the run is over. It returns when.
+func (l *loop) ringBy(until int64) int64 {
+	at := min(until, l.tick+tickGrace, l.end)
+	if l.bell.hung {
+		l.bell.set(at, l.now)
+	}
+	return at
+}
+
+// waitReceiving waits in the very call that receives, and holds what it brought
+// for the next read. It reports whether the run is to stop.
+func (c *client) waitReceiving() (stop bool) {
+	l := c.loop
+	c.heldBytes, c.heldErrno = recvWaiting(c.fd, l.buf)
+	if c.heldErrno == syscall.EINTR {
+		_, stop = pollTwo(-1, 0, l.control, 0)
+		return stop
+	}
+	c.held = true
+	c.ready |= readable
+	return false
 }
 
 // report notes what the socket says of itself. A connection that hung up or
@@ -293,8 +361,11 @@ func (l *loop) round() {
 	if l.coalesce.moment > 0 && !l.hurried() {
 		nap(l.coalesce.sleep())
 	}
-	events := l.poller.wait(l.patience())
+	patience := l.patience()
+	at := l.now + int64(patience)*1e6
+	events := l.poller.wait(patience)
 	l.wake(false)
+	l.due(at)
 	if l.expired() {
 		l.stop()
 		return
@@ -373,13 +444,15 @@ func (l *loop) waitPacked(c *client) wake {
 	switch {
 	case c.want&c.ready != 0 || c.until <= l.now:
 		l.turns = append(l.turns, c)
-		c.inTurns, c.until = true, never
+		c.inTurns = true
 	case c.until < c.alarm:
 		c.alarm = c.until
 		heap.Fix(&l.alarms, c.place)
 	}
 	c.yield(struct{}{})
-	return c.woken()
+	w := c.outcome()
+	c.want = 0
+	return w
 }
 
 // watch makes sure that the poller watches for what the client waits for.
@@ -397,32 +470,19 @@ func (l *loop) watch(c *client) bool {
 	return watch(c.fd, c.watched, c.slot, c.generation) == 0
 }
 
-func (c *client) woken() wake {
-	switch {
-	case c.loop.expired():
-		return ended
-	case c.want != 0 && c.ready&c.want != 0:
-		c.want = 0
-		return ready
-	}
-	c.want = 0
-	return late
-}
-
 // ring wakes the clients whose time is up. An alarm may be earlier than what
 // its client waits for now; then it is only set anew, once in a timeout's
 // length and not once a request.
 func (l *loop) ring() {
 	for l.alarms[0].alarm <= l.now {
 		c := l.alarms[0]
-		due := c.until <= l.now
+		due := c.until <= l.now && !c.inTurns
 		c.alarm = never
-		if !due {
+		if c.until > l.now {
 			c.alarm = c.until
 		}
 		heap.Fix(&l.alarms, c.place)
 		if due {
-			c.until = never
 			c.resume()
 		}
 	}

@@ -178,7 +178,7 @@ func fullQueue(t testing.TB) netip.AddrPort {
 	ap := netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(name.(*syscall.SockaddrInet4).Port))
 	a := newAddress(rawAddress(ap))
 	for range 8 {
-		filler, errno := dial(&a, nil)
+		filler, errno := dial(&a, nil, nonBlocking)
 		require.Zero(t, errno)
 		t.Cleanup(func() { closeSocket(filler) })
 	}

@@ -25,14 +25,16 @@ func newAddress(a Address) address {
 	return b
 }
 
-// dial opens a non-blocking socket and begins to connect it. EINPROGRESS is not
-// an error: the first send, or writability, tells how it went.
+// dial opens a socket and connects it. A kind of SOCK_NONBLOCK only begins to,
+// and so does an interrupted call: that is no error, the first send, or
+// writability, tells how it went. So it does after a reset, which may have come
+// once the connection was there.
 //
 // A source is bound without a port (IP_BIND_ADDRESS_NO_PORT, ip(7)): connect
 // chooses one, which for another source or target may be in use already.
-func dial(a, source *address) (fd int, errno unix.Errno) {
+func dial(a, source *address, kind uintptr) (fd int, errno unix.Errno) {
 	r, _, errno := unix.RawSyscall(unix.SYS_SOCKET, uintptr(a.raw.Addr.Family),
-		unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+		unix.SOCK_STREAM|unix.SOCK_CLOEXEC|kind, 0)
 	if errno != 0 {
 		return -1, errno
 	}
@@ -43,11 +45,12 @@ func dial(a, source *address) (fd int, errno unix.Errno) {
 		}
 	}
 	_, _, errno = unix.RawSyscall(unix.SYS_CONNECT, r, uintptr(unsafe.Pointer(&a.raw)), a.size)
-	if errno != 0 && errno != unix.EINPROGRESS && errno != unix.EINTR {
-		closeSocket(int(r))
-		return -1, errno
+	switch errno {
+	case 0, unix.EINPROGRESS, unix.EINTR, unix.ECONNRESET:
+		return int(r), 0
 	}
-	return int(r), 0
+	closeSocket(int(r))
+	return -1, errno
 }
 
 func bindTo(fd int, source *address) unix.Errno {
@@ -59,18 +62,26 @@ func bindTo(fd int, source *address) unix.Errno {
 	return errno
 }
 
+const nonBlocking = unix.SOCK_NONBLOCK
+
 // again reports whether a call only has to wait for its socket.
 func again(errno unix.Errno) bool { return errno == unix.EAGAIN || errno == unix.EINTR }
 
 func send(fd int, b []byte) (int, unix.Errno) {
 	r, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd),
-		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL, 0, 0)
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
 	return int(r), errno
 }
 
-func recv(fd int, b []byte) (int, unix.Errno) {
+// recv receives what is there.
+func recv(fd int, b []byte) (int, unix.Errno) { return receive(fd, b, unix.MSG_DONTWAIT) }
+
+// recvWaiting waits until something is there, unless the socket is SOCK_NONBLOCK.
+func recvWaiting(fd int, b []byte) (int, unix.Errno) { return receive(fd, b, 0) }
+
+func receive(fd int, b []byte, flags uintptr) (int, unix.Errno) {
 	r, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd),
-		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), 0, 0, 0)
+		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
 	return int(r), errno
 }
 

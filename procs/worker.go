@@ -88,7 +88,7 @@ func (w *worker) drive(plan *client.Plan, release int64) error {
 	defer end.Close()
 	w.out = wire.AppendFinal(w.out, &wire.Final{
 		Unfinished: end.Unfinished, End: time.Duration(end.At),
-		Coalesced: time.Duration(end.Coalesced), LongestMoment: time.Duration(end.LongestMoment),
+		Coalesced: time.Duration(end.Coalesced), LongestMoment: time.Duration(end.LongestMoment), Lag: time.Duration(end.Lag),
 		StartCPU: before, CPUTime: cpuTime() - before, RunDelay: runDelay(),
 	})
 	return w.flush()

@@ -17,13 +17,20 @@ const (
 	bucketCount = (maxBits-subBits)*subCount + subCount
 )
 
+// fewValues is how many values a histogram keeps one by one before it turns to
+// its buckets: what one client sees in a second is then read and sent from two
+// cache lines, and most of thousands of workers never need the buckets' memory.
+const fewValues = 24
+
 // Histogram counts durations in nanoseconds. The zero value is empty and ready
 // to use. Adding two histograms adds their buckets: nothing is lost and the
 // order does not matter to any count. In a worker it holds the counts since
 // the last report; in the parent the sum over workers.
 type Histogram struct {
-	buckets []uint64 // nil until the first value
-	lo, hi  int      // the buckets touched are lo … hi-1
+	few     [fewValues]uint16 // the buckets of the first values, in rising order …
+	fewer   int               // … and how many these are; 0 once the buckets are used
+	buckets []uint64          // nil until they are used
+	lo, hi  int               // the buckets touched are lo … hi-1
 	over    uint64
 	count   uint64
 	min     int64
@@ -68,12 +75,33 @@ func (h *Histogram) Record(ns int64) {
 		h.over++
 		return
 	}
-	h.touch(bucketOf(ns), 1)
+	i := bucketOf(ns)
+	if h.lo == h.hi && h.fewer < fewValues {
+		h.insert(uint16(i))
+		return
+	}
+	h.touch(i, 1)
 }
 
+// insert puts a value among the few.
+func (h *Histogram) insert(bucket uint16) {
+	i := h.fewer
+	for ; i > 0 && h.few[i-1] > bucket; i-- {
+		h.few[i] = h.few[i-1]
+	}
+	h.few[i] = bucket
+	h.fewer++
+}
+
+// touch adds to a bucket, which is the end of the few.
 func (h *Histogram) touch(i int, n uint64) {
 	if h.buckets == nil {
 		h.buckets = make([]uint64, bucketCount)
+	}
+	few := h.few[:h.fewer]
+	h.fewer = 0
+	for _, bucket := range few {
+		h.touch(int(bucket), 1)
 	}
 	if h.lo == h.hi {
 		h.lo, h.hi = i, i+1
@@ -98,10 +126,8 @@ func (h *Histogram) Add(o *Histogram) {
 	h.over += o.over
 	h.sum += o.sum
 	h.sumSq += o.sumSq
-	for i := o.lo; i < o.hi; i++ {
-		if n := o.buckets[i]; n > 0 {
-			h.touch(i, n)
-		}
+	for i, n := range o.Filled() {
+		h.touch(i, n)
 	}
 }
 
@@ -154,8 +180,8 @@ func (h *Histogram) Quantile(q float64) int64 {
 		return h.max
 	}
 	var seen uint64
-	for i := h.lo; i < h.hi; i++ {
-		if seen += h.buckets[i]; seen >= rank {
+	for i, n := range h.Filled() {
+		if seen += n; seen >= rank {
 			mid := (lowerBound(i) + lowerBound(i+1) - 1) / 2
 			return min(max(mid, h.min), h.max)
 		}
@@ -172,10 +198,8 @@ type Bucket struct {
 // Buckets returns the non-empty buckets in rising order, without the over bucket.
 func (h *Histogram) Buckets() []Bucket {
 	var out []Bucket
-	for i := h.lo; i < h.hi; i++ {
-		if n := h.buckets[i]; n > 0 {
-			out = append(out, Bucket{lowerBound(i), n})
-		}
+	for i, n := range h.Filled() {
+		out = append(out, Bucket{lowerBound(i), n})
 	}
 	return out
 }

@@ -89,6 +89,7 @@ type Worker struct {
 	StartCPU  time.Duration // CPU used until the release
 	CPUTime   time.Duration // and since
 	RunDelay  time.Duration // time its threads waited for a CPU
+	Lag       time.Duration // by how much it looked at the clock too late, at worst
 	Exit      string        // "exit 0", "signal: killed", …
 	Lost      bool          // ended without a final record
 }

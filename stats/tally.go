@@ -17,6 +17,11 @@ type Tally struct {
 	Resent uint64 // requests sent again once after a kept-alive connection had closed
 	NoConn uint64 // connections that could not be established
 
+	// Overslept counts the time-outs at which what was waited for was there when
+	// the worker at last got a CPU to see it: this host was too late, perhaps
+	// not the target.
+	Overslept uint64
+
 	Statuses []StatusCount
 	Failures []Failure
 
@@ -87,6 +92,7 @@ func (t *Tally) Add(o *Tally) {
 	t.Reused += o.Reused
 	t.Resent += o.Resent
 	t.NoConn += o.NoConn
+	t.Overslept += o.Overslept
 	for _, s := range o.Statuses {
 		t.addStatus(s.Status, s.Count)
 	}

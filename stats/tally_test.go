@@ -21,6 +21,7 @@ func happen(rng *rand.Rand, tallies ...*Tally) {
 		t.Reused += bytes % 2
 		t.Resent += bytes % 3
 		t.NoConn += bytes % 5
+		t.Overslept += bytes % 3
 		t.BytesRead += bytes
 		t.BytesWritten += bytes / 2
 		t.BytesBody += bytes / 3

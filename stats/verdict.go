@@ -52,6 +52,7 @@ func Judge(r *Run, limits Thresholds) Verdict {
 		v.judgeWorkers(&r.Workers)
 	}
 	v.judgeLocalLimits(r)
+	v.judgeLag(r)
 	v.judgeSuccess(r)
 	v.judgeThresholds(r, limits)
 	v.Reasons = append(v.Reasons, r.Reasons...)
@@ -159,6 +160,20 @@ func (v *Verdict) judgeLocalLimits(r *Run) {
 		v.Valid = false
 		v.raise(ExitGenerator)
 	}
+}
+
+// judgeLag tells of time-outs that may be this host's own.
+func (v *Verdict) judgeLag(r *Run) {
+	n := r.Tally.Overslept
+	if n == 0 {
+		return
+	}
+	var lag time.Duration
+	for i := range r.Workers.List {
+		lag = max(lag, r.Workers.List[i].Lag)
+	}
+	v.say("%s of the time-outs may be this host's own: what the client waited for was there, but its worker got a CPU only when the time was up (at worst %s late); hint: use fewer clients per CPU (-c), or fewer processes (-w auto)",
+		units.Count(n), units.Duration(float64(lag)))
 }
 
 func localHint(class Class, keepAlive bool) string {

@@ -183,6 +183,7 @@ type Final struct {
 
 	Coalesced     time.Duration // slept to let answers collect, in all
 	LongestMoment time.Duration // and at once
+	Lag           time.Duration // by how much it looked at the clock too late, at worst
 }
 
 // AppendFinal appends a Final frame.
@@ -199,8 +200,8 @@ func AppendFinal(b []byte, f *Final) []byte {
 	return end(b, start)
 }
 
-func durations(f *Final) [6]*time.Duration {
-	return [...]*time.Duration{&f.End, &f.StartCPU, &f.CPUTime, &f.RunDelay, &f.Coalesced, &f.LongestMoment}
+func durations(f *Final) [7]*time.Duration {
+	return [...]*time.Duration{&f.End, &f.StartCPU, &f.CPUTime, &f.RunDelay, &f.Coalesced, &f.LongestMoment, &f.Lag}
 }
 
 // ReadFinal decodes the payload of a Final frame.
@@ -220,10 +221,10 @@ func ReadFinal(payload []byte) (Final, error) {
 	return f, d.end()
 }
 
-func counters(t *stats.Tally) [10]*uint64 {
+func counters(t *stats.Tally) [11]*uint64 {
 	return [...]*uint64{
 		&t.Begun, &t.Succeeded, &t.Failed, &t.BytesRead, &t.BytesWritten, &t.BytesBody,
-		&t.Opened, &t.Reused, &t.Resent, &t.NoConn,
+		&t.Opened, &t.Reused, &t.Resent, &t.NoConn, &t.Overslept,
 	}
 }
 

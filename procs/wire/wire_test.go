@@ -32,7 +32,7 @@ func signedNumber(r *rand.Rand) int64 { return int64(r.Uint64()) >> r.IntN(64) }
 func randomTally(r *rand.Rand) *stats.Tally {
 	t := &stats.Tally{
 		Begun: number(r), BytesRead: number(r), BytesWritten: number(r), BytesBody: number(r),
-		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r),
+		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Overslept: number(r),
 	}
 	for range r.IntN(6) {
 		t.Statuses = append(t.Statuses, stats.StatusCount{Status: r.IntN(1000), Count: number(r)})
@@ -128,7 +128,7 @@ func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
 }
 
 // values are what counters points at.
-func values(t *stats.Tally) (v [10]uint64) {
+func values(t *stats.Tally) (v [11]uint64) {
 	for i, n := range counters(t) {
 		v[i] = *n
 	}

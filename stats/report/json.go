@@ -227,6 +227,7 @@ type Worker struct {
 	StartCPUNS *int64 `json:"start_cpu_ns"` // until the release
 	CPUNS      *int64 `json:"cpu_ns"`       // and since
 	RunDelayNS *int64 `json:"run_delay_ns"`
+	LagNS      *int64 `json:"lag_ns"`
 	Exit       string `json:"exit"`
 }
 

@@ -18,6 +18,7 @@ type Summary struct {
 	StartCPUNS *Spread[int64]  `json:"start_cpu_ns"`
 	CPUNS      *Spread[int64]  `json:"cpu_ns"`
 	RunDelayNS *Spread[int64]  `json:"run_delay_ns"`
+	LagNS      *Spread[int64]  `json:"lag_ns"`
 }
 
 // Spread is the least, the middle and the greatest value over all workers.
@@ -46,7 +47,8 @@ func newWorker(w *stats.Worker) Worker {
 		Exit: w.Exit,
 	}
 	if !w.Lost {
-		out.StartCPUNS, out.CPUNS, out.RunDelayNS = nanoseconds(w.StartCPU), nanoseconds(w.CPUTime), nanoseconds(w.RunDelay)
+		out.StartCPUNS, out.CPUNS = nanoseconds(w.StartCPU), nanoseconds(w.CPUTime)
+		out.RunDelayNS, out.LagNS = nanoseconds(w.RunDelay), nanoseconds(w.Lag)
 	}
 	if w.CPU >= 0 {
 		cpu := w.CPU
@@ -72,6 +74,7 @@ func summarise(list []stats.Worker) *Summary {
 		StartCPUNS: spread(ended, func(w stats.Worker) int64 { return int64(w.StartCPU) }),
 		CPUNS:      spread(ended, func(w stats.Worker) int64 { return int64(w.CPUTime) }),
 		RunDelayNS: spread(ended, func(w stats.Worker) int64 { return int64(w.RunDelay) }),
+		LagNS:      spread(ended, func(w stats.Worker) int64 { return int64(w.Lag) }),
 	}
 }
 
@@ -102,6 +105,7 @@ func oddOnes(list []stats.Worker) []stats.Worker {
 	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.Failed) })
 	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.CPUTime) })
 	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.RunDelay) })
+	extremes(odd, list, func(w stats.Worker) int64 { return int64(w.Lag) })
 	var out []stats.Worker
 	for i, w := range list {
 		if odd[i] {

@@ -1,0 +1,130 @@
+package client
+
+import (
+	"os"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// bell ends a blocking system call of one thread when a time has come or the
+// control pipe has something to say: the call returns EINTR. With it a client
+// that is alone in its process can wait in recv itself and needs no poll before.
+//
+// It rings by SIGURG, the signal by which the runtime interrupts threads itself:
+// its handler is always there and does nothing unasked. A bell belongs to the
+// thread that hung it, which must stay locked to its goroutine.
+type bell struct {
+	hung    bool
+	timer   int32
+	control int
+	flags   int   // of the control pipe, before
+	next    int64 // when it rings, in nanoseconds since the release
+}
+
+const (
+	bellSignal = unix.SIGURG
+	// ringAgain is after how many nanoseconds it rings again until it is set
+	// anew: a ring between a look at the clock and the call is not seen.
+	ringAgain = 10e6
+	// ringEarly is how much too early it may ring, so that it need not be set
+	// for each wait.
+	ringEarly = second / 2
+)
+
+// From the kernel's <asm/signal.h>, <asm/siginfo.h> and <fcntl.h>; a sigaction
+// is four words here, the second its flags.
+const (
+	saRestart      = 0x10000000
+	sigevThreadID  = 4
+	fSetOwnerEx    = 15
+	fSetSignal     = 10
+	ownerThread    = 0
+	sizeofSigset   = 8
+	sigeventPadded = 64
+)
+
+// hang sets up a bell for the calling thread.
+func (b *bell) hang(control int) error {
+	if err := interruptCalls(); err != nil {
+		return err
+	}
+	thread := int32(unix.Gettid())
+	event := struct {
+		value                  uint64
+		signal, notify, thread int32
+		_                      [sigeventPadded - 20]byte
+	}{signal: int32(bellSignal), notify: sigevThreadID, thread: thread}
+	_, _, errno := unix.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC,
+		uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&b.timer)))
+	if errno != 0 {
+		return os.NewSyscallError("timer_create", errno)
+	}
+	b.hung, b.control = true, control
+	if err := b.listen(thread); err != nil {
+		b.takeDown()
+		return os.NewSyscallError("fcntl", err)
+	}
+	return nil
+}
+
+// listen has the kernel ring when control becomes readable or hangs up.
+func (b *bell) listen(thread int32) error {
+	flags, err := unix.FcntlInt(uintptr(b.control), unix.F_GETFL, 0)
+	if err != nil {
+		return err
+	}
+	b.flags = flags
+	if _, err := unix.FcntlInt(uintptr(b.control), fSetSignal, int(bellSignal)); err != nil {
+		return err
+	}
+	owner := [2]int32{ownerThread, thread}
+	_, _, errno := unix.RawSyscall(unix.SYS_FCNTL, uintptr(b.control), fSetOwnerEx, uintptr(unsafe.Pointer(&owner)))
+	if errno != 0 {
+		return errno
+	}
+	_, err = unix.FcntlInt(uintptr(b.control), unix.F_SETFL, flags|unix.O_ASYNC)
+	return err
+}
+
+// takeDown undoes hang.
+func (b *bell) takeDown() {
+	if b.hung {
+		unix.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(b.timer), 0, 0)
+		_, _ = unix.FcntlInt(uintptr(b.control), unix.F_SETFL, b.flags)
+		b.hung = false
+	}
+}
+
+// set has the bell ring at due, or up to ringEarly before.
+func (b *bell) set(due, now int64) {
+	if now < b.next && b.next <= due && due-b.next < ringEarly {
+		return
+	}
+	b.next = due
+	spec := unix.ItimerSpec{
+		Value:    unix.NsecToTimespec(max(due-now, 1)),
+		Interval: unix.NsecToTimespec(ringAgain),
+	}
+	unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(b.timer), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+}
+
+// interruptCalls has the bell's signal end blocking calls, which the runtime has
+// the kernel take up again.
+func interruptCalls() error {
+	var action [4]uint64
+	if errno := sigaction(nil, &action); errno != 0 {
+		return os.NewSyscallError("rt_sigaction", errno)
+	}
+	action[1] &^= saRestart
+	if errno := sigaction(&action, nil); errno != 0 {
+		return os.NewSyscallError("rt_sigaction", errno)
+	}
+	return nil
+}
+
+func sigaction(set, old *[4]uint64) unix.Errno {
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(bellSignal),
+		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), sizeofSigset, 0, 0)
+	return errno
+}
