@@ -278,11 +278,13 @@ func (c *client) waitReceiving() (stop bool) {
 	c.heldBytes, c.heldErrno = recvWaiting(c.fd, l.buf)
 	if c.heldErrno == syscall.EINTR {
 		_, stop = pollTwo(-1, 0, l.control, 0)
-		return stop
+		c.heldBytes, c.heldErrno = recv(c.fd, l.buf)
 	}
-	c.held = true
-	c.ready |= readable
-	return false
+	if !again(c.heldErrno) {
+		c.held = true
+		c.ready |= readable
+	}
+	return stop
 }
 
 // report notes what the socket says of itself. A connection that hung up or
@@ -366,20 +368,19 @@ func (l *loop) round() {
 	events := l.poller.wait(patience)
 	l.wake(false)
 	l.due(at)
-	if l.expired() {
-		l.stop()
-		return
-	}
 	turns := l.turns
 	l.turns, l.spare = l.spare[:0], turns
 	for i := range events {
 		slot, generation := uint32(events[i].Fd), uint32(events[i].Pad)
 		if slot == controlSlot {
 			l.stopped = true
-			l.stop()
-			return
+		} else {
+			l.deliver(&l.clients[slot], generation, events[i].Events)
 		}
-		l.deliver(&l.clients[slot], generation, events[i].Events)
+	}
+	if l.expired() {
+		l.stop()
+		return
 	}
 	for _, c := range turns {
 		c.inTurns = false

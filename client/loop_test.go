@@ -103,6 +103,36 @@ func TestALoopThatIsOverDoesNotWait(t *testing.T) {
 	assert.Zero(t, l.patience())
 }
 
+func TestALimitThatHasPassedComesBeforeAllElse(t *testing.T) {
+	for _, row := range []struct {
+		name       string
+		until, now int64
+		stopped    bool
+		want       uint32
+		outcome    wake
+		overslept  uint64
+	}{
+		{"nothing yet", 20, 10, false, readable, waiting, 0},
+		{"ready", 20, 10, false, readable | writable, ready, 0},
+		{"late", 20, 20, false, readable, late, 0},
+		{"ready, but late", 20, 30, false, writable, late, 1},
+		{"ready, late and the run over", 20, 200, false, writable, late, 1},
+		{"ready, and the run over before its limit", 150, 200, false, writable, ended, 0},
+		{"stopped before its limit", 20, 10, true, writable, ended, 0},
+		{"stopped after its limit", 20, 30, true, writable, late, 1},
+		{"a pause is over", 20, 20, false, 0, late, 0},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l, _ := idle(1)
+			c := &l.clients[0]
+			l.now, l.end, l.stopped = row.now, 100, row.stopped
+			c.until, c.want, c.ready = row.until, row.want, writable
+			assert.Equal(t, row.outcome, c.outcome())
+			assert.Equal(t, row.overslept, l.tally.Overslept)
+		})
+	}
+}
+
 func TestAlarmsRingInTimeAndOnce(t *testing.T) {
 	l, woken := idle(3)
 	early, moved, none := &l.clients[0], &l.clients[1], &l.clients[2]

@@ -54,12 +54,18 @@ func (p *poller) control(op uintptr, fd int, events, slot, generation uint32) un
 	return errno
 }
 
-// wait returns the events of at most ms milliseconds; none at EINTR.
+// wait returns the events of at most ms milliseconds. A signal ends the wait; a
+// last look then tells what there is.
 func (p *poller) wait(ms int) []unix.EpollEvent {
-	n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd),
-		uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), uintptr(ms), 0, 0)
-	if errno != 0 {
-		return nil
+	for {
+		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd),
+			uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), uintptr(ms), 0, 0)
+		switch {
+		case errno == 0:
+			return p.events[:n]
+		case errno != unix.EINTR || ms == 0:
+			return nil
+		}
+		ms = 0
 	}
-	return p.events[:n]
 }

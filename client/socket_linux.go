@@ -97,18 +97,24 @@ func finishSending(fd int) { _ = unix.Shutdown(fd, unix.SHUT_WR) }
 func closeSocket(fd int) { unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
 
 // pollTwo waits until fd reports some of events (0 = fd does not matter),
-// until control reports anything, or for at most limit nanoseconds.
+// until control reports anything, or for at most limit nanoseconds. A signal ends
+// the wait; a last look then tells what there is.
 func pollTwo(fd int, events uint32, control int, limit int64) (ready uint32, stop bool) {
 	fds := [2]unix.PollFd{{Fd: int32(control), Events: unix.POLLIN}, {Fd: int32(fd), Events: int16(events) | unix.POLLRDHUP}}
 	n := uintptr(2)
 	if events == 0 {
 		n = 1
 	}
-	ts := unix.NsecToTimespec(max(limit, 0))
-	_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), n,
-		uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
-	if errno != 0 { // EINTR: nothing is ready, the caller looks at the clock
-		return 0, false
+	for limit := max(limit, 0); ; limit = 0 {
+		ts := unix.NsecToTimespec(limit)
+		_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), n,
+			uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
+		if errno == 0 {
+			break
+		}
+		if errno != unix.EINTR || limit == 0 {
+			return 0, false
+		}
 	}
 	return uint32(fds[1].Revents), fds[0].Revents != 0
 }

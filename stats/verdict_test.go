@@ -105,6 +105,15 @@ var judgements = []struct {
 			" | local memory or buffers used up 1 times (0.1 % of the requests begun): a limit of this host, not of the target; hint: use fewer clients (-c), or give this host more memory for sockets (net.ipv4.tcp_mem)",
 	},
 	{
+		name: "time-outs that may be this host's own", happens: func(r *Run) {
+			failing(r, TimeoutTTFB, 7)
+			r.Tally.Overslept = 4
+			r.Workers.List = append(r.Workers.List, Worker{Lag: 1500 * time.Millisecond}, Worker{Lag: 38 * time.Second}, Worker{})
+		},
+		exit: 0, valid: true,
+		reasons: "4 of the time-outs may be this host's own: what the client waited for was there, but its worker got a CPU only when the time was up (at worst 38.0 s late); hint: use fewer clients per CPU (-c), or fewer processes (-w auto)",
+	},
+	{
 		name: "an unbalanced ledger", happens: func(r *Run) { r.Tally.Begun++ }, exit: 5,
 		reasons: "THE LEDGER DOES NOT BALANCE: 1001 begun, but 1000 succeeded + 0 failed + 0 unfinished + 0 lost make 1000; this is a defect of horde, do not use these numbers",
 	},
