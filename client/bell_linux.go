@@ -2,6 +2,7 @@ package client
 
 import (
 	"os"
+	"sync/atomic"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -11,9 +12,12 @@ import (
 // control pipe has something to say: the call returns EINTR. With it a client
 // that is alone in its process can wait in recv itself and needs no poll before.
 //
-// It rings by SIGURG, the signal by which the runtime interrupts threads itself:
-// its handler is always there and does nothing unasked. A bell belongs to the
-// thread that hung it, which must stay locked to its goroutine.
+// A ring may come while the thread is not in a call. So its handler, which is a
+// single store (bell_*.s), also leaves a mark to look at after each call; and it
+// rings again and again until it is set anew.
+//
+// A bell belongs to the thread that hung it, which must stay locked to its
+// goroutine. A process has one: the mark is the process's.
 type bell struct {
 	hung    bool
 	timer   int32
@@ -22,10 +26,19 @@ type bell struct {
 	next    int64 // when it rings, in nanoseconds since the release
 }
 
+// ring is the handler; ringAddress is where it is. rung is not 0 since a ring.
+func ring()
+func ringAddress() uintptr
+
+var rung uint32
+
+// heard reports whether the bell has rung since it was asked last.
+func heard() bool { return atomic.LoadUint32(&rung) != 0 && atomic.SwapUint32(&rung, 0) != 0 }
+
 const (
-	bellSignal = unix.SIGURG
+	bellSignal = unix.SIGIO
 	// ringAgain is after how many nanoseconds it rings again until it is set
-	// anew: a ring between a look at the clock and the call is not seen.
+	// anew: a ring just before the call does not end it.
 	ringAgain = 10e6
 	// ringEarly is how much too early it may ring, so that it need not be set
 	// for each wait.
@@ -46,7 +59,11 @@ const (
 
 // hang sets up a bell for the calling thread.
 func (b *bell) hang(control int) error {
-	if err := interruptCalls(); err != nil {
+	if err := handle(bellSignal, ringAddress()); err != nil {
+		return err
+	}
+	// Where the runtime has something to interrupt a thread for, it shall succeed.
+	if err := handle(unix.SIGURG, 0); err != nil {
 		return err
 	}
 	thread := int32(unix.Gettid())
@@ -109,22 +126,26 @@ func (b *bell) set(due, now int64) {
 	unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(b.timer), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 }
 
-// interruptCalls has the bell's signal end blocking calls, which the runtime has
-// the kernel take up again.
-func interruptCalls() error {
+// handle has a signal end blocking calls, which the runtime has the kernel take
+// up again, and, unless it is 0, be handled at the given address. The rest of
+// what the runtime set up for it stays: the stack and the way back.
+func handle(signal unix.Signal, handler uintptr) error {
 	var action [4]uint64
-	if errno := sigaction(nil, &action); errno != 0 {
+	if errno := sigaction(signal, nil, &action); errno != 0 {
 		return os.NewSyscallError("rt_sigaction", errno)
 	}
+	if handler != 0 {
+		action[0] = uint64(handler)
+	}
 	action[1] &^= saRestart
-	if errno := sigaction(&action, nil); errno != 0 {
+	if errno := sigaction(signal, &action, nil); errno != 0 {
 		return os.NewSyscallError("rt_sigaction", errno)
 	}
 	return nil
 }
 
-func sigaction(set, old *[4]uint64) unix.Errno {
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(bellSignal),
+func sigaction(signal unix.Signal, set, old *[4]uint64) unix.Errno {
+	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal),
 		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), sizeofSigset, 0, 0)
 	return errno
 }

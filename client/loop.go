@@ -277,8 +277,10 @@ func (c *client) waitReceiving() (stop bool) {
 	l := c.loop
 	c.heldBytes, c.heldErrno = recvWaiting(c.fd, l.buf)
 	if c.heldErrno == syscall.EINTR {
-		_, stop = pollTwo(-1, 0, l.control, 0)
 		c.heldBytes, c.heldErrno = recv(c.fd, l.buf)
+	}
+	if heard() {
+		_, stop = pollTwo(-1, 0, l.control, 0)
 	}
 	if !again(c.heldErrno) {
 		c.held = true

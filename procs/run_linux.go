@@ -197,7 +197,9 @@ func (r *run) elapsed() time.Duration { return monotonicTime() - r.released }
 // collect reads reports until the last worker is gone.
 func (r *run) collect() {
 	for r.alive > 0 {
-		r.wait(r.patience())
+		if !r.wait(r.patience()) && r.stopping {
+			r.callAgain()
+		}
 		r.showProgress()
 		if r.interrupted() {
 			r.stop()
@@ -292,6 +294,16 @@ func (r *run) stop() {
 	}
 }
 
+// callAgain wakes workers that may have missed their control pipe's hang-up: its
+// signal can come just before the call that it is to end (client.bell).
+func (r *run) callAgain() {
+	for _, c := range r.children {
+		if c.report >= 0 {
+			_ = unix.Kill(c.pid, unix.SIGIO)
+		}
+	}
+}
+
 func (r *run) killAll(why string) {
 	if r.killed {
 		return
@@ -312,8 +324,8 @@ func (r *run) giveUp(c *child, why string) {
 	c.kill()
 }
 
-// wait handles what comes within limit.
-func (r *run) wait(limit time.Duration) {
+// wait handles what comes within limit, and reports whether anything did.
+func (r *run) wait(limit time.Duration) bool {
 	n, err := unix.EpollWait(r.poll, r.events, int(max(limit, 0)/time.Millisecond)+1)
 	if err != nil && err != unix.EINTR {
 		panic(fmt.Sprintf("procs: internal error: epoll_wait: %v", err))
@@ -325,6 +337,7 @@ func (r *run) wait(limit time.Duration) {
 			r.handle(r.children[slot])
 		}
 	}
+	return n > 0
 }
 
 func (r *run) handle(c *child) {
