@@ -26,10 +26,15 @@ type bell struct {
 	next    int64 // when it rings, in nanoseconds since the release
 }
 
-// ring is the handler; ringAddress is where it is. rung is not 0 since a ring.
+// ring is the handler: the kernel calls it.
+//
+//lint:ignore U1000 no Go code does
 func ring()
+
+// ringAddress is where ring is.
 func ringAddress() uintptr
 
+// rung is not 0 since a ring.
 var rung uint32
 
 // heard reports whether the bell has rung since it was asked last.
