@@ -11,6 +11,10 @@ import (
 	"time"
 )
 
+// tardy is how long after its time a tool may take to start and end; webbench
+// may wait a minute for one of its processes, when all the others have ended.
+const tardy = 20 * time.Second
+
 // run lets a tool load the server once.
 func (t tool) run(s *server) (sample, error) {
 	time.Sleep(time.Second) // let the last run's connections go
@@ -18,9 +22,11 @@ func (t tool) run(s *server) (sample, error) {
 	if err != nil {
 		return sample{}, err
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second+time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second+tardy)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.args[0], append(t.args[1:], s.url)...)
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
