@@ -50,7 +50,7 @@ func mallocsOf(t *testing.T, plan Plan, n uint64) int64 {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	end, err := Run(&plan, NewClock(Monotonic()), control.read, count)
+	end, err := runLocked(&plan, NewClock(Monotonic()), control.read, count)
 	runtime.ReadMemStats(&after)
 	end.Close()
 	require.NoError(t, err)

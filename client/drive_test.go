@@ -3,6 +3,7 @@ package client
 import (
 	"fmt"
 	"net/netip"
+	"runtime"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -90,6 +91,13 @@ type report struct {
 // patience is how long a run may take before it is stopped and its test fails.
 const patience = time.Minute
 
+// runLocked is Run as a worker calls it.
+func runLocked(plan *Plan, clock Clock, control int, report func(int, *stats.Tally) error) (Ending, error) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	return Run(plan, clock, control, report)
+}
+
 // drive runs a plan to its end and checks its books.
 func drive(t testing.TB, plan Plan) *outcome {
 	t.Helper()
@@ -116,7 +124,7 @@ func driveUntil(t testing.TB, plan Plan, c *control, hook func(second int, o *ou
 		return nil
 	}
 	var end Ending
-	end, o.err = Run(&plan, NewClock(Monotonic()), c.read, count)
+	end, o.err = runLocked(&plan, NewClock(Monotonic()), c.read, count)
 	end.Close()
 	o.unfinished = end.Unfinished
 	over.Store(true)

@@ -82,7 +82,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 	t.Run("not even one to wait with", func(t *testing.T) {
 		leaveDescriptors(t, 0)
 		plan := planOf(address, 2, 0)
-		_, err := Run(&plan, NewClock(Monotonic()), control.read, func(int, *stats.Tally) error { return nil })
+		_, err := runLocked(&plan, NewClock(Monotonic()), control.read, func(int, *stats.Tally) error { return nil })
 		require.ErrorIs(t, err, syscall.EMFILE)
 	})
 }

@@ -5,7 +5,6 @@ import (
 	"iter"
 	"math"
 	"os"
-	"runtime"
 	"syscall"
 
 	"horde/stats"
@@ -97,6 +96,9 @@ func (e *Ending) Close() {
 // time is up, its requests are done, or control is readable or hung up. Before
 // clock shows 0 it waits. report gets what was counted in a second that is
 // over, and at the end what was counted since; it must not keep the tally.
+//
+// The calling goroutine must be locked to its thread, as the first is while
+// packages are initialised. (Locking it here would start one more thread.)
 func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (Ending, error) {
 	l := &loop{
 		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
@@ -224,8 +226,6 @@ func (l *loop) due(at int64) { l.lag = max(l.lag, l.now-at) }
 func (l *loop) runAlone() error {
 	l.wait = l.waitAlone
 	if !l.plan.Reuse {
-		runtime.LockOSThread()
-		defer runtime.UnlockOSThread()
 		// Without a bell it polls: a matter of speed, not of results.
 		if l.bell.hang(l.control) == nil {
 			defer l.bell.takeDown()

@@ -244,6 +244,6 @@ func TestAPollerThatCannotWatch(t *testing.T) {
 
 func TestAControlThatCannotBeWatchedIsAnError(t *testing.T) {
 	plan := planOf(closedPort(t), 2, 1)
-	_, err := Run(&plan, NewClock(Monotonic()), -1, func(int, *stats.Tally) error { return nil })
+	_, err := runLocked(&plan, NewClock(Monotonic()), -1, func(int, *stats.Tally) error { return nil })
 	assert.ErrorIs(t, err, syscall.EBADF)
 }

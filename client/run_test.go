@@ -452,7 +452,7 @@ func TestControlStopsARunBeforeItsRelease(t *testing.T) {
 		c := openControl(t)
 		c.hangUp()
 		var reports []uint64
-		end, err := Run(&plan, NewClock(Monotonic()+int64(time.Hour)), c.read, func(_ int, tally *stats.Tally) error {
+		end, err := runLocked(&plan, NewClock(Monotonic()+int64(time.Hour)), c.read, func(_ int, tally *stats.Tally) error {
 			reports = append(reports, tally.Begun)
 			return nil
 		})
@@ -477,7 +477,7 @@ func TestARunWaitsForItsRelease(t *testing.T) {
 	s := serve(t, answerAll)
 	plan := planOf(s.address(), 2, 10)
 	release := Monotonic() + int64(200*time.Millisecond)
-	end, err := Run(&plan, NewClock(release), openControl(t).read, func(int, *stats.Tally) error {
+	end, err := runLocked(&plan, NewClock(release), openControl(t).read, func(int, *stats.Tally) error {
 		assert.GreaterOrEqual(t, Monotonic(), release)
 		return nil
 	})
