@@ -89,15 +89,10 @@ func (w *work) measure() error {
 		_, err := exec.LookPath(t.args[0])
 		return err != nil
 	})
-	server, err := w.target.start()
-	if err != nil {
-		return err
-	}
-	defer server.stop()
 	samples := make([][]sample, len(tools))
 	for range *rounds {
 		for i, t := range tools {
-			s, err := t.run(server)
+			s, err := t.run(w.target)
 			if err != nil {
 				return fmt.Errorf("%s: %w", t.name, err)
 			}

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"bufio"
+	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -10,20 +12,22 @@ import (
 	"path/filepath"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
 
-// target is a server to load.
+// target is a server to load: nginx with so many workers, or horde's own if none.
 type target struct {
 	nginxWorkers int
 }
 
-// server is one that runs.
+// server is one that runs, for one run of one tool.
 type server struct {
 	url     string
 	process *exec.Cmd
-	dir     string
+	dir     string       // nginx's
+	said    bytes.Buffer // by horde serve at its end
 }
 
 const nginxConfig = `daemon off;
@@ -49,6 +53,9 @@ http {
 `
 
 func (t target) start() (*server, error) {
+	if t.nginxWorkers == 0 {
+		return startOwn()
+	}
 	dir, err := os.MkdirTemp("", "bench")
 	if err != nil {
 		return nil, err
@@ -95,16 +102,54 @@ func (s *server) awaitListening(port int) error {
 	}
 }
 
+// startOwn starts horde serve, which prints its address first.
+func startOwn() (*server, error) {
+	s := &server{process: exec.Command(*horde, "serve")}
+	s.process.Stderr = &s.said
+	s.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	out, err := s.process.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := s.process.Start(); err != nil {
+		return nil, err
+	}
+	address, err := bufio.NewReader(out).ReadString('\n')
+	if err != nil {
+		s.stop()
+		return nil, err
+	}
+	s.url = "http://" + strings.TrimSpace(address) + "/"
+	return s, nil
+}
+
 func (s *server) stop() {
 	_ = s.process.Process.Signal(syscall.SIGTERM)
 	_ = s.process.Wait()
 	_ = os.RemoveAll(s.dir)
 }
 
+// finish stops the server and returns how many requests it has answered.
+func (s *server) finish() (uint64, error) {
+	if s.dir == "" {
+		s.stop()
+		m := answered.FindSubmatch(s.said.Bytes())
+		if m == nil {
+			return 0, fmt.Errorf("no count in %q", s.said.Bytes())
+		}
+		return strconv.ParseUint(string(m[1]), 10, 64)
+	}
+	defer s.stop()
+	return s.requests()
+}
+
+// answered matches the count in what horde serve says at its end.
+var answered = regexp.MustCompile(`(\d+) requests answered`)
+
 // counted matches the third number of the line of three in nginx's stub_status.
 var counted = regexp.MustCompile(`(?m)^ \d+ \d+ (\d+) $`)
 
-// requests is how many requests the server has answered, this one left out.
+// requests is how many requests nginx has answered, this one left out.
 func (s *server) requests() (uint64, error) {
 	resp, err := http.Get(s.url + "status")
 	if err != nil {

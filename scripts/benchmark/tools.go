@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"regexp"
 	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -15,10 +16,10 @@ import (
 // may wait a minute for one of its processes, when all the others have ended.
 const tardy = 20 * time.Second
 
-// run lets a tool load the server once.
-func (t tool) run(s *server) (sample, error) {
+// run lets a tool load the target once.
+func (t tool) run(on target) (sample, error) {
 	time.Sleep(time.Second) // let the last run's connections go
-	before, err := s.requests()
+	s, err := on.start()
 	if err != nil {
 		return sample{}, err
 	}
@@ -30,15 +31,13 @@ func (t tool) run(s *server) (sample, error) {
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
 	err = cmd.Run()
-	if cmd.ProcessState == nil {
+	n, countErr := s.finish()
+	switch {
+	case cmd.ProcessState == nil:
 		return sample{}, err
-	}
-	after, err := s.requests()
-	if err != nil {
-		return sample{}, err
-	}
-	n := after - before - 1 // the asking for before came in between
-	if n == 0 {
+	case countErr != nil:
+		return sample{}, countErr
+	case n == 0:
 		return sample{}, fmt.Errorf("no request came: %s", out.String())
 	}
 	usage := cmd.ProcessState.SysUsage().(*syscall.Rusage)
@@ -63,50 +62,58 @@ func percentile(out, p string) string {
 
 // works are what is measured, in the order of the goals.
 func works() []work {
-	one, two := target{nginxWorkers: 1}, target{nginxWorkers: 2}
+	one, two, own := target{nginxWorkers: 1}, target{nginxWorkers: 2}, target{}
 	var list []work
 	for _, clients := range []int{100, 1000} {
 		list = append(list, work{fmt.Sprintf("keep-alive, %d clients", clients), one, keepAlive(clients)})
 	}
 	list = append(list, work{"keep-alive, 100 clients, nginx with 2 workers", two,
-		append(keepAlive(100), tool{"wrk -t2", command("wrk -t2 -c 100 --latency -d", *seconds), true})})
+		append(keepAlive(100), tool{"wrk -t2", command("wrk -t2 -c 100 --latency -d %d", *seconds), true})})
 	for _, clients := range []int{100, 1000} {
 		list = append(list, work{fmt.Sprintf("one request per connection, %d clients", clients), one, shortLived(clients)})
 	}
 	for _, clients := range []int{100, 1000, 5000} {
 		list = append(list, work{fmt.Sprintf("one process per client, %d clients", clients), one, perClient(clients)})
 	}
-	return list
+	for _, clients := range []int{100, 10000} {
+		list = append(list, work{fmt.Sprintf("keep-alive, %d clients, horde serve", clients), own, keepAlive(clients)})
+	}
+	return append(list, work{"one request per connection, 100 clients, horde serve", own, shortLived(100)})
 }
+
+// Note: ab takes -t to mean 50,000 requests at most, unless -n comes after it.
 
 func keepAlive(clients int) []tool {
 	c := strconv.Itoa(clients)
 	return []tool{
-		{"horde -k -w auto", command(*horde+" -q -k -w auto -c "+c+" -t", *seconds), true},
-		{"wrk -t1", command("wrk -t1 --latency -c "+c+" -d", *seconds), true},
-		{"ab -k", command("ab -q -k -n 100000000 -c "+c+" -t", *seconds), true},
-		{"h2load --h1", command("h2load --h1 -t1 -c "+c+" -D", *seconds), true},
+		{"horde -k -w auto", command(*horde+" -q -k -w auto -c "+c+" -t %d", *seconds), true},
+		{"wrk -t1", command("wrk -t1 --latency -c "+c+" -d %d", *seconds), true},
+		{"ab -k", command("ab -q -k -c "+c+" -t %d -n 5000000", *seconds), true},
+		{"h2load --h1", command("h2load --h1 -t1 -c "+c+" -D %d", *seconds), true},
+		{"bombardier", command("bombardier -l -c "+c+" -d %ds", *seconds), true},
+		{"hey", command("hey -c "+c+" -z %ds", *seconds), true},
 	}
 }
 
 func shortLived(clients int) []tool {
 	c := strconv.Itoa(clients)
 	return []tool{
-		{"horde -w auto", command(*horde+" -q -w auto -c "+c+" -t", *seconds), true},
-		{"wrk, Connection: close", append([]string{"wrk", "-H", "Connection: close"}, command("-t1 --latency -c "+c+" -d", *seconds)...), true},
-		{"ab", command("ab -q -n 100000000 -c "+c+" -t", *seconds), true},
-		{"webbench", command(*webbench+" -c "+c+" -t", *seconds), false},
+		{"horde -w auto", command(*horde+" -q -w auto -c "+c+" -t %d", *seconds), true},
+		{"wrk, Connection: close", append([]string{"wrk", "-H", "Connection: close"}, command("-t1 --latency -c "+c+" -d %d", *seconds)...), true},
+		{"ab", command("ab -q -c "+c+" -t %d -n 5000000", *seconds), true},
+		{"webbench", command(*webbench+" -c "+c+" -t %d", *seconds), false},
 	}
 }
 
 func perClient(clients int) []tool {
 	c := strconv.Itoa(clients)
 	return []tool{
-		{"horde", command(*horde+" -q -c "+c+" -t", *seconds), true},
-		{"webbench", command(*webbench+" -c "+c+" -t", *seconds), false},
+		{"horde", command(*horde+" -q -c "+c+" -t %d", *seconds), true},
+		{"webbench", command(*webbench+" -c "+c+" -t %d", *seconds), false},
 	}
 }
 
+// command splits a command line in which a verb stands for the seconds.
 func command(words string, seconds int) []string {
-	return append(regexp.MustCompile(` +`).Split(words, -1), strconv.Itoa(seconds))
+	return strings.Fields(fmt.Sprintf(words, seconds))
 }
