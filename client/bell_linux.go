@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"os"
 	"sync/atomic"
 	"unsafe"
@@ -13,7 +14,7 @@ import (
 // that is alone in its process can wait in recv itself and needs no poll before.
 //
 // A ring may come while the thread is not in a call. So its handler, which is a
-// single store (bell_*.s), also leaves a mark to look at after each call; and it
+// single store (bell_linux_*.s), also leaves a mark to look at after each call; and it
 // rings again and again until it is set anew.
 //
 // A bell belongs to the thread that hung it, which must stay locked to its
@@ -25,14 +26,6 @@ type bell struct {
 	flags   int   // of the control pipe, before
 	next    int64 // when it rings, in nanoseconds since the release
 }
-
-// ring is the handler: the kernel calls it.
-//
-//lint:ignore U1000 no Go code does
-func ring()
-
-// ringAddress is where ring is.
-func ringAddress() uintptr
 
 // rung is not 0 since a ring.
 var rung uint32
@@ -64,6 +57,9 @@ const (
 
 // hang sets up a bell for the calling thread.
 func (b *bell) hang(control int) error {
+	if ringAddress() == 0 {
+		return errors.ErrUnsupported
+	}
 	if err := handle(bellSignal, ringAddress()); err != nil {
 		return err
 	}

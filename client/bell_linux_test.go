@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"runtime"
 	"syscall"
 	"testing"
@@ -14,6 +15,9 @@ import (
 // a socket that stays silent.
 func hungBell(t *testing.T) (*bell, *control, int) {
 	t.Helper()
+	if ringAddress() == 0 {
+		t.Skip("no handler for this machine")
+	}
 	runtime.LockOSThread()
 	t.Cleanup(runtime.UnlockOSThread)
 	c := openControl(t)
@@ -71,10 +75,22 @@ func TestABellRingsWhenControlHangsUp(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(begun), 20*time.Millisecond)
 }
 
+func TestARingOutsideOfACallIsHeardOnce(t *testing.T) {
+	_, c, _ := hungBell(t)
+	heard() // what is left of others
+	c.hangUp()
+	require.Eventually(t, func() bool { return heard() }, time.Second, time.Millisecond)
+	assert.False(t, heard())
+}
+
 func TestABellThatCannotBeHung(t *testing.T) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	var b bell
-	assert.ErrorIs(t, b.hang(-1), syscall.EBADF)
+	if ringAddress() == 0 {
+		assert.ErrorIs(t, b.hang(-1), errors.ErrUnsupported)
+	} else {
+		assert.ErrorIs(t, b.hang(-1), syscall.EBADF)
+	}
 	assert.False(t, b.hung)
 }

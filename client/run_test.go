@@ -436,6 +436,20 @@ func TestControlStopsARunAtOnce(t *testing.T) {
 	}
 }
 
+// A client that never waits long is seldom in a call when its bell rings.
+func TestControlStopsARunThatIsBusy(t *testing.T) {
+	bothShapes(t, func(t *testing.T, clients int) {
+		s := serve(t, answerAll)
+		c := openControl(t)
+		time.AfterFunc(100*time.Millisecond, c.hangUp)
+		plan := planOf(s.address(), clients, 0)
+		plan.Duration = 20 * time.Second
+		o := driveUntil(t, plan, c, nil)
+		assert.Less(t, o.end, plan.Duration/2)
+		assert.Positive(t, o.Succeeded)
+	})
+}
+
 func TestControlStopsARunThatPauses(t *testing.T) {
 	bothShapes(t, func(t *testing.T, clients int) {
 		c := openControl(t)

@@ -3,6 +3,7 @@ package procs
 import (
 	"fmt"
 	"os"
+	"os/signal"
 	"runtime"
 	"strings"
 	"syscall"
@@ -178,6 +179,14 @@ var faults = map[string]func(*impostor){
 		i.send(wire.AppendInterval(nil, 0, counted(5, 2)))
 		_ = unix.Close(i.reports)
 		linger()
+	},
+	"deaf until it is called again": func(i *impostor) {
+		called := make(chan os.Signal, 1)
+		signal.Notify(called, unix.SIGIO)
+		i.until(wire.KindInterval)
+		i.send(wire.AppendInterval(nil, 0, counted(5, 2)))
+		<-called
+		i.send(wire.AppendFinal(nil, ended(time.Millisecond, 3)))
 	},
 	"small pieces": func(i *impostor) {
 		i.until(wire.KindInterval)
@@ -369,6 +378,22 @@ func TestALargePlanWaitsForAWorkerThatDoesNotReadIt(t *testing.T) {
 	assert.Positive(t, r.children[2].succeeded)
 	assert.Equal(t, "signal: killed", r.children[0].exit)
 	assert.Equal(t, "signal: killed", r.children[1].exit)
+}
+
+// The signal of a control pipe's hang-up can come just before the call that it is
+// to end: a worker that has not heard it is called again, and not lost.
+func TestAWorkerThatMissedTheStopIsCalledAgain(t *testing.T) {
+	leaveNothing(t)
+	signals := make(chan os.Signal, 1)
+	r := newRun(Options{
+		Plan: serve(t).plan(2, time.Hour), Workers: 2, Signals: signals,
+		Progress: once(func() { signals <- os.Interrupt }),
+	}, "deaf until it is called again")
+	out, err := r.perform()
+	require.NoError(t, err)
+	assertBalance(t, r, out)
+	assert.Zero(t, out.Workers.Lost)
+	assert.EqualValues(t, 3, r.children[0].final.Unfinished.Sum())
 }
 
 // A signal while workers are being prepared ends those that are ready and

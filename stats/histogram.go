@@ -27,8 +27,8 @@ const fewValues = 24
 // order does not matter to any count. In a worker it holds the counts since
 // the last report; in the parent the sum over workers.
 type Histogram struct {
-	few     [fewValues]uint16 // the buckets of the first values, in rising order …
-	fewer   int               // … and how many these are; 0 once the buckets are used
+	few     [fewValues]uint16 // the buckets of the first values, in rising order
+	kept    int               // in few; 0 once the buckets are used
 	buckets []uint64          // nil until they are used
 	lo, hi  int               // the buckets touched are lo … hi-1
 	over    uint64
@@ -76,7 +76,7 @@ func (h *Histogram) Record(ns int64) {
 		return
 	}
 	i := bucketOf(ns)
-	if h.lo == h.hi && h.fewer < fewValues {
+	if h.lo == h.hi && h.kept < fewValues {
 		h.insert(uint16(i))
 		return
 	}
@@ -85,12 +85,12 @@ func (h *Histogram) Record(ns int64) {
 
 // insert puts a value among the few.
 func (h *Histogram) insert(bucket uint16) {
-	i := h.fewer
+	i := h.kept
 	for ; i > 0 && h.few[i-1] > bucket; i-- {
 		h.few[i] = h.few[i-1]
 	}
 	h.few[i] = bucket
-	h.fewer++
+	h.kept++
 }
 
 // touch adds to a bucket, which is the end of the few.
@@ -98,8 +98,8 @@ func (h *Histogram) touch(i int, n uint64) {
 	if h.buckets == nil {
 		h.buckets = make([]uint64, bucketCount)
 	}
-	few := h.few[:h.fewer]
-	h.fewer = 0
+	few := h.few[:h.kept]
+	h.kept = 0
 	for _, bucket := range few {
 		h.touch(int(bucket), 1)
 	}

@@ -18,8 +18,8 @@ func (h *Histogram) Summary() Summary {
 // Filled yields index and count of the non-empty buckets in rising order.
 func (h *Histogram) Filled() iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
-		for i, n := 0, 0; i < h.fewer; i += n {
-			for n = 1; i+n < h.fewer && h.few[i+n] == h.few[i]; n++ {
+		for i, n := 0, 0; i < h.kept; i += n {
+			for n = 1; i+n < h.kept && h.few[i+n] == h.few[i]; n++ {
 			}
 			if !yield(int(h.few[i]), uint64(n)) {
 				return

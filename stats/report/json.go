@@ -205,13 +205,15 @@ type Second struct {
 // Workers counts the worker processes. Beyond 1,000 of them List holds only
 // the odd ones out, and Summary, nil otherwise, describes all.
 type Workers struct {
-	Asked   int      `json:"asked"`
-	Started int      `json:"started"`
-	Lost    int      `json:"lost"`
-	Pinned  int      `json:"pinned"`
-	ReadyNS int64    `json:"ready_ns"` // from the first start until all were ready
-	List    []Worker `json:"list"`
-	Summary *Summary `json:"summary,omitempty"`
+	Asked   int   `json:"asked"`
+	Started int   `json:"started"`
+	Lost    int   `json:"lost"`
+	Pinned  int   `json:"pinned"`
+	ReadyNS int64 `json:"ready_ns"` // from the first start until all were ready
+	// time-outs that may be this host's own: what was waited for was there
+	Overslept uint64   `json:"timeouts_overslept"`
+	List      []Worker `json:"list"`
+	Summary   *Summary `json:"summary,omitempty"`
 }
 
 // Worker is one worker process. CPU is nil if it was not pinned; the times are nil
@@ -342,7 +344,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Latency:     Latencies{newLatency(&t.Total), newLatency(&t.Connect), newLatency(&t.FirstByte)},
 		Coalescing:  newCoalescing(r.Coalescing),
 		Series:      newSeries(r.Series),
-		Workers:     newWorkers(&r.Workers),
+		Workers:     newWorkers(&r.Workers, t.Overslept),
 		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons)},
 	}
 }

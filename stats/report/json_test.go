@@ -178,7 +178,7 @@ func TestManyWorkersAreSummarised(t *testing.T) {
 	w.List[4321].Exit = "exit 2"
 	w.List[777].RunDelay = time.Second
 
-	out := newWorkers(&w)
+	out := newWorkers(&w, 0)
 	var lost int
 	ids := map[int]bool{}
 	for _, k := range out.List {
@@ -198,7 +198,7 @@ func TestManyWorkersAreSummarised(t *testing.T) {
 
 func TestAThousandWorkersAreListedInFull(t *testing.T) {
 	w := stats.Workers{List: make([]stats.Worker, fullList)}
-	out := newWorkers(&w)
+	out := newWorkers(&w, 0)
 	assert.Len(t, out.List, fullList)
 	assert.Nil(t, out.Summary)
 	assert.Equal(t, 0, *out.List[0].CPU)

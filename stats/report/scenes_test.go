@@ -157,6 +157,8 @@ func overload() scene {
 	answer(&r, 1200, 503, 41, 50)
 	answer(&r, 17, 404, 41, 50)
 	r.Tally.NoConn = 40556
+	r.Tally.Overslept = 12
+	r.Workers.List[0].Lag = 2500 * time.Millisecond
 	leave(&r, stats.Connecting, 4000, 2900*time.Millisecond)
 	leave(&r, stats.Waiting, 900, 9700*time.Millisecond)
 	leave(&r, stats.Receiving, 12, 20*time.Millisecond)

@@ -28,8 +28,11 @@ type Spread[T cmp.Ordered] struct {
 	Max    T `json:"max"`
 }
 
-func newWorkers(w *stats.Workers) Workers {
-	out := Workers{Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned, ReadyNS: int64(w.ReadyIn), List: []Worker{}}
+func newWorkers(w *stats.Workers, overslept uint64) Workers {
+	out := Workers{
+		Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned,
+		ReadyNS: int64(w.ReadyIn), Overslept: overslept, List: []Worker{},
+	}
 	listed := w.List
 	if len(listed) > fullList {
 		out.Summary = summarise(w.List)
