@@ -20,6 +20,7 @@ import (
 )
 
 func main() {
+	runtime.LockOSThread() // a death signal is tied to the thread that asked for it
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)

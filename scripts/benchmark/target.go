@@ -71,9 +71,7 @@ func (t target) start() (*server, error) {
 	s := &server{url: fmt.Sprintf("http://127.0.0.1:%d/", port), dir: dir}
 	s.process = exec.Command("nginx", "-p", dir, "-c", config)
 	s.process.Stderr = os.Stderr
-	// A session of its own, as a daemon has: the scheduler's autogroups would
-	// otherwise count it as one more of the tool's processes.
-	s.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	s.process.SysProcAttr = daemon()
 	if err := s.process.Start(); err != nil {
 		return nil, err
 	}
@@ -102,11 +100,17 @@ func (s *server) awaitListening(port int) error {
 	}
 }
 
+// daemon gives a server a session of its own: the scheduler's autogroups would
+// otherwise count it as one more of the tool's processes. It ends with this one.
+func daemon() *syscall.SysProcAttr {
+	return &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGTERM}
+}
+
 // startOwn starts horde serve, which prints its address first.
 func startOwn() (*server, error) {
 	s := &server{process: exec.Command(*horde, "serve")}
 	s.process.Stderr = &s.said
-	s.process.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
+	s.process.SysProcAttr = daemon()
 	out, err := s.process.StdoutPipe()
 	if err != nil {
 		return nil, err

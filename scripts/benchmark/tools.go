@@ -26,7 +26,7 @@ func (t tool) run(on target) (sample, error) {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Duration(*seconds)*time.Second+tardy)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, t.args[0], append(t.args[1:], s.url)...)
-	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true, Pdeathsig: syscall.SIGTERM}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
 	var out bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &out, &out
