@@ -446,7 +446,7 @@ func connectClass(errno syscall.Errno) stats.Class {
 	switch errno {
 	case syscall.ECONNREFUSED:
 		return stats.Refused
-	case syscall.ECONNRESET, syscall.EPIPE:
+	case syscall.ECONNRESET, syscall.EPIPE, syscall.ECONNABORTED: // connect(2) says the last where the reset has been told
 		return stats.ResetConnect
 	case syscall.ETIMEDOUT:
 		return stats.KernelETimedout

@@ -355,12 +355,26 @@ func TestAnEmptyReplyOnAFreshConnectionIsNotResent(t *testing.T) {
 	assert.EqualValues(t, 3, s.accepted.Load())
 }
 
+// A reset may come before connect has returned, before the request is sent, or
+// after: it is one of two classes whenever it does.
+func TestAResetAtOnceIsAResetWheneverItComes(t *testing.T) {
+	bothShapes(t, func(t *testing.T, clients int) {
+		s := serve(t, func(p *peer) { p.reset() })
+		o := drive(t, planOf(s.address(), clients, 3000))
+		assert.EqualValues(t, 3000, o.Failed)
+		for _, f := range o.Failures {
+			assert.Contains(t, []stats.Class{stats.ResetConnect, stats.ResetWait}, f.Class)
+		}
+	})
+}
+
 // What no peer on loopback can bring about.
 func TestClassOfAnErrnoOfAConnection(t *testing.T) {
 	for errno, want := range map[syscall.Errno]stats.Class{
 		syscall.ECONNREFUSED:  stats.Refused,
 		syscall.ECONNRESET:    stats.ResetConnect,
 		syscall.EPIPE:         stats.ResetConnect,
+		syscall.ECONNABORTED:  stats.ResetConnect,
 		syscall.ETIMEDOUT:     stats.KernelETimedout,
 		syscall.EHOSTUNREACH:  stats.Unreachable,
 		syscall.ENETUNREACH:   stats.Unreachable,

@@ -27,8 +27,7 @@ func newAddress(a Address) address {
 
 // dial opens a socket and connects it. A kind of SOCK_NONBLOCK only begins to,
 // and so does an interrupted call: that is no error, the first send, or
-// writability, tells how it went. So it does after a reset, which may have come
-// once the connection was there.
+// writability, tells how it went.
 //
 // A source is bound without a port (IP_BIND_ADDRESS_NO_PORT, ip(7)): connect
 // chooses one, which for another source or target may be in use already.
@@ -46,7 +45,7 @@ func dial(a, source *address, kind uintptr) (fd int, errno unix.Errno) {
 	}
 	_, _, errno = unix.RawSyscall(unix.SYS_CONNECT, r, uintptr(unsafe.Pointer(&a.raw)), a.size)
 	switch errno {
-	case 0, unix.EINPROGRESS, unix.EINTR, unix.ECONNRESET:
+	case 0, unix.EINPROGRESS, unix.EINTR:
 		return int(r), 0
 	}
 	closeSocket(int(r))

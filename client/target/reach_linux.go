@@ -87,12 +87,16 @@ func familyOf(a unix.Sockaddr) int {
 }
 
 // connectError asks how a connect ended. A wake-up alone proves nothing, so
-// without an error it asks for the peer.
+// without an error it asks for the peer. A reset is no error here: one that
+// answers a SYN is ECONNREFUSED, so this connection was there, and what becomes
+// of such is for the run to count.
 func connectError(fd int) error {
 	errno, err := unix.GetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_ERROR)
 	switch {
 	case err != nil:
 		return os.NewSyscallError("getsockopt", err)
+	case unix.Errno(errno) == unix.ECONNRESET:
+		return nil
 	case errno != 0:
 		return unix.Errno(errno)
 	}

@@ -3,6 +3,7 @@ package target
 import (
 	"net"
 	"net/netip"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -53,6 +54,29 @@ func undecided(t *testing.T) netip.AddrPort {
 		}
 	}
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), uint16(name.(*unix.SockaddrInet4).Port))
+}
+
+func TestATargetThatResetsIsReached(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	var over sync.WaitGroup
+	over.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			_ = c.(*net.TCPConn).SetLinger(0)
+			c.Close()
+		}
+	})
+	defer over.Wait()
+	defer l.Close()
+	at := l.Addr().(*net.TCPAddr).AddrPort()
+	for range 1000 {
+		_, err := Reach([]netip.AddrPort{at}, netip.Addr{}, time.Second)
+		require.NoError(t, err)
+	}
 }
 
 func TestReach(t *testing.T) {
