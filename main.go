@@ -43,28 +43,22 @@ func main() { os.Exit(run(os.Args, os.Stdout, os.Stderr)) }
 func run(args []string, stdout, stderr io.Writer) int {
 	p := &program{stdout: stdout, stderr: stderr, classicName: filepath.Base(args[0]) == "webbench"}
 	app := p.app()
-	commands := app.Commands
-	app.Commands = nil
 	p.command, args = []string{app.Name}, args[1:]
-	options, help := config.RunOptions, runHelp
-	if len(args) > 0 && isCommand(commands, args[0]) {
-		app.Commands = commands
-		p.command = append(p.command, args[0])
-		if args[0] == "serve" {
-			options, help = config.ServeOptions, serveHelp
-		}
-		args = args[1:]
+	c := command{options: config.RunOptions, help: runHelp}
+	if len(args) > 0 && isCommand(args[0]) {
+		c, app.Commands = commands[args[0]], p.commands(app)
+		p.command, args = append(p.command, args[0]), args[1:]
 	}
 	var err error
-	if p.line, err = config.Permute(args, options); err != nil {
+	if p.line, err = config.Permute(args, c.options); err != nil {
 		return p.fail(err)
 	}
-	if o := p.line.Operands; app.Commands == nil && len(o) > 0 && isCommand(commands, o[0]) {
+	if o := p.line.Operands; app.Commands == nil && len(o) > 0 && isCommand(o[0]) {
 		return p.fail(&config.Usage{Text: fmt.Sprintf("the command %q must stand first", o[0]), Hint: "horde " + o[0] + " [options]"})
 	}
 	switch {
 	case p.line.Typed["help"] != "":
-		help(stdout)
+		c.help(stdout)
 	case p.line.Typed["version"] != "":
 		fmt.Fprintln(stdout, "horde", version)
 	default:
@@ -75,8 +69,21 @@ func run(args []string, stdout, stderr io.Writer) int {
 	return p.code
 }
 
-func isCommand(commands []*cli.Command, word string) bool {
-	return slices.ContainsFunc(commands, func(c *cli.Command) bool { return c.Name == word })
+// command is one of the smaller commands; it stands first on the line.
+type command struct {
+	options []config.Option
+	act     func(*program, *cli.Context) error
+	help    func(io.Writer)
+}
+
+var commands = map[string]command{
+	"demo":  {config.RunOptions, (*program).demo, runHelp},
+	"serve": {config.ServeOptions, (*program).serve, serveHelp},
+}
+
+func isCommand(word string) bool {
+	_, is := commands[word]
+	return is
 }
 
 // program is one call of horde.
@@ -133,17 +140,11 @@ func (p *program) failure(code int, err error) error {
 
 func (p *program) app() *cli.App {
 	app := &cli.App{
-		Name:    "horde",
-		Usage:   "load an HTTP server with as many processes as clients, and tell the truth about it",
-		Version: version,
-		Flags:   flags(config.RunOptions),
-		Action:  p.load,
-		Commands: []*cli.Command{
-			{Name: "demo", Flags: flags(config.RunOptions), Action: p.demo, HideHelp: true,
-				Usage: "the same run against an embedded target on loopback"},
-			{Name: "serve", Flags: flags(config.ServeOptions), Action: p.serve, HideHelp: true,
-				Usage: "the embedded target alone: the fastest answer of this host, and faults on request"},
-		},
+		Name:                      "horde",
+		Usage:                     "load an HTTP server with as many processes as clients, and tell the truth about it",
+		Version:                   version,
+		Flags:                     flags(config.RunOptions),
+		Action:                    p.load,
 		Writer:                    p.stdout,
 		ErrWriter:                 p.stderr,
 		HideHelp:                  true, // help and version are options of the tables
@@ -152,10 +153,17 @@ func (p *program) app() *cli.App {
 		ExitErrHandler:            func(*cli.Context, error) {}, // cli would end the process itself
 		OnUsageError:              func(_ *cli.Context, err error, _ bool) error { return err },
 	}
-	for _, c := range app.Commands {
-		c.OnUsageError = app.OnUsageError
-	}
 	return app
+}
+
+// commands are the smaller commands as the library wants them.
+func (p *program) commands(app *cli.App) []*cli.Command {
+	var list []*cli.Command
+	for name, c := range commands {
+		list = append(list, &cli.Command{Name: name, Flags: flags(c.options), HideHelp: true, OnUsageError: app.OnUsageError,
+			Action: func(ctx *cli.Context) error { return c.act(p, ctx) }})
+	}
+	return list
 }
 
 // flags turns a table of options into what the library reads.
