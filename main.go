@@ -31,6 +31,7 @@ import (
 	"horde/client/target"
 	"horde/procs"
 	"horde/stats"
+	"horde/stats/host"
 	"horde/stats/report"
 )
 
@@ -414,11 +415,13 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 	}
 	result.Plan.Address = address.String()
 	show, clear := p.progress(asked.Progress)
+	result.Host.Begin = host.Tree("/").State()
 	outcome, err := procs.Run(procs.Options{Plan: plan, Workers: workers, CPUs: cpus, Signals: signals, Progress: show})
 	clear()
 	if err != nil {
 		return p.notRun(err)
 	}
+	result.Host.End = host.Tree("/").StateAfter()
 	fill(result, outcome)
 	if why != "" {
 		result.Reasons = append(result.Reasons, why)

@@ -20,6 +20,7 @@ type Run struct {
 	Coalescing Coalescing
 
 	Workers Workers
+	Host    Host
 	Reasons []string // sentences that ride with the result: what makes the numbers doubtful, or needs saying
 }
 

@@ -233,13 +233,6 @@ type Worker struct {
 	Exit       string `json:"exit"`
 }
 
-// Host holds the facts of this host before and after the run, null where they
-// were not taken.
-type Host struct {
-	Begin json.RawMessage `json:"begin"`
-	End   json.RawMessage `json:"end"`
-}
-
 // Verdicts says how far the numbers can be trusted; nil is not measured.
 type Verdicts struct {
 	Valid            bool     `json:"valid"`
@@ -345,6 +338,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Coalescing:  newCoalescing(r.Coalescing),
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
+		Host:        Host{newHostState(r.Host.Begin), newHostState(r.Host.End)},
 		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons)},
 	}
 }
