@@ -78,8 +78,9 @@ type command struct {
 }
 
 var commands = map[string]command{
-	"demo":  {config.RunOptions, (*program).demo, runHelp},
-	"serve": {config.ServeOptions, (*program).serve, serveHelp},
+	"demo":   {config.RunOptions, (*program).demo, runHelp},
+	"serve":  {config.ServeOptions, (*program).serve, serveHelp},
+	"report": {config.ReportOptions, (*program).report, reportHelp},
 }
 
 func isCommand(word string) bool {
@@ -187,6 +188,7 @@ const usage = `Usage:
   horde [options] URL            load URL and report what happened
   horde demo [options] [PATH]    the same against an embedded target on loopback
   horde serve [options]          the embedded target alone
+  horde report [options] FILE    a saved result again
 
   horde -c 100 -t 10 http://127.0.0.1:8080/
 `
@@ -207,6 +209,11 @@ func serveHelp(w io.Writer) {
 		}
 		fmt.Fprintf(w, " %s %-22s  %s\n", mark, f.Form, f.Meaning)
 	}
+}
+
+func reportHelp(w io.Writer) {
+	fmt.Fprint(w, "Usage:\n  horde report [options] FILE\n\nRenders the result file FILE (- is stdin) again, as the text report unless told otherwise.\n")
+	config.WriteHelp(w, config.ReportOptions)
 }
 
 // load is the main job.
@@ -347,11 +354,11 @@ func (p *program) measure(c *cli.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	out, err := report.Create(asked.Output)
+	sheets, err := create(asked.Output.Files)
+	defer discard(sheets)
 	if err != nil {
-		return &config.Usage{Option: "output", Text: err.Error()}
+		return err
 	}
-	defer out.Discard()
 	result := &stats.Run{Tool: tool(), Plan: asked.Facts}
 	result.Plan.Argv = slices.Concat(p.command, config.Redact(p.line.Args))
 	if err := p.perform(asked, workers, cpus, signals, result); err != nil {
@@ -360,7 +367,7 @@ func (p *program) measure(c *cli.Context, url string) error {
 	if reason != "" {
 		result.Reasons = append([]string{reason}, result.Reasons...)
 	}
-	return p.print(asked, result, out)
+	return p.judge(asked, result, sheets)
 }
 
 // pinned are the CPUs to bind workers to.
@@ -535,34 +542,116 @@ func fill(result *stats.Run, o *procs.Outcome) {
 	}
 }
 
-// print renders the result, then writes its file, and sets the exit code. What
-// cannot be written is said; the rest is printed all the same.
-func (p *program) print(asked *config.Run, result *stats.Run, out *report.File) error {
+// judge draws the verdict, prints the result and sets the exit code.
+func (p *program) judge(asked *config.Run, result *stats.Run, sheets []sheet) error {
 	verdict := stats.Judge(result, asked.Limits)
 	p.code = verdict.Exit
-	var document bytes.Buffer
-	if asked.JSON || asked.Output != "" {
-		if err := report.JSON(&document, result, verdict); err != nil {
-			return err
-		}
-	}
 	if result.Unreachable != "" {
 		p.say("error", result.Unreachable)
 	}
-	var err error
+	var text report.Renderer
 	switch {
-	case asked.JSON:
-		_, err = p.stdout.Write(document.Bytes())
 	case result.Unreachable != "":
 	case asked.Classic:
-		err = report.Classic(p.stdout, result)
+		text = report.Classic
 	default:
-		err = report.Text(p.stdout, result, verdict)
+		text = report.Text
 	}
-	if e := out.Commit(document.Bytes()); e != nil {
-		err = errors.Join(err, fmt.Errorf("write %s: %w", asked.Output, e))
+	return p.print(asked.Output, text, result, verdict, sheets)
+}
+
+// report renders a saved result again.
+func (p *program) report(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return needOne(c.Args().Slice(), "FILE", "horde report [options] FILE")
 	}
-	return err
+	output, err := config.ReadOutput(config.Values(c))
+	if err != nil {
+		return err
+	}
+	result, verdict, err := loadResult(c.Args().First())
+	if err != nil {
+		return &config.Usage{Text: err.Error()}
+	}
+	sheets, err := create(output.Files)
+	defer discard(sheets)
+	if err != nil {
+		return err
+	}
+	return p.print(output, report.Text, result, verdict, sheets)
+}
+
+// loadResult reads a result file; "-" is stdin.
+func loadResult(name string) (*stats.Run, stats.Verdict, error) {
+	from := os.Stdin
+	if name != "-" {
+		var err error
+		if from, err = os.Open(name); err != nil {
+			return nil, stats.Verdict{}, err
+		}
+		defer from.Close()
+	}
+	result, verdict, err := report.Load(from)
+	if err != nil {
+		err = fmt.Errorf("%s: %w", name, err)
+	}
+	return result, verdict, err
+}
+
+// sheet is a rendering that is wanted, and the file made ready for it.
+type sheet struct {
+	config.File
+	file *report.File
+}
+
+// create makes the files ready before there is anything to write: a bad name
+// costs nothing then.
+func create(files []config.File) ([]sheet, error) {
+	var sheets []sheet
+	for _, f := range files {
+		file, err := report.Create(f.Name)
+		if err != nil {
+			return sheets, &config.Usage{Option: f.Option, Text: err.Error()}
+		}
+		sheets = append(sheets, sheet{f, file})
+	}
+	return sheets, nil
+}
+
+func discard(sheets []sheet) {
+	for _, s := range sheets {
+		s.file.Discard()
+	}
+}
+
+// write renders the result into its file.
+func (s *sheet) write(result *stats.Run, verdict stats.Verdict) error {
+	var text bytes.Buffer
+	err := report.JSON(&text, result, verdict)
+	if err == nil {
+		err = s.file.Commit(text.Bytes())
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", s.Name, err)
+	}
+	return nil
+}
+
+// print writes the result to stdout, as text (nil = not at all) unless asked
+// otherwise, and then its files. What cannot be written is said; the rest is
+// written all the same.
+func (p *program) print(output config.Output, text report.Renderer, result *stats.Run, verdict stats.Verdict, sheets []sheet) error {
+	if output.JSON {
+		text = report.JSON
+	}
+	var errs []error
+	if text != nil {
+		errs = append(errs, text(p.stdout, result, verdict))
+	}
+	for _, s := range sheets {
+		errs = append(errs, s.write(result, verdict))
+	}
+	return errors.Join(errs...)
 }
 
 // progress returns what shows a run going on, on stderr, and what clears it

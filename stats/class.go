@@ -98,6 +98,16 @@ func (c Class) Side() Side { return classes[c].side }
 // Valid reports whether c is a class this version knows.
 func (c Class) Valid() bool { return c > ClassNone && c < classCount }
 
+// ClassOf is the reverse of Class.String; ok is false for a word of no class.
+func ClassOf(id string) (c Class, ok bool) {
+	for c := range classCount {
+		if c.Valid() && c.String() == id {
+			return c, true
+		}
+	}
+	return ClassNone, false
+}
+
 // StatusClass returns the class of a complete answer with an unexpected
 // status. A status outside 100–599 is treated as 5xx (RFC 9110 section 15).
 func StatusClass(status int) Class {
@@ -123,3 +133,13 @@ const (
 var phaseNames = [PhaseCount]string{"idle", "connecting", "sending", "waiting", "receiving"}
 
 func (p Phase) String() string { return phaseNames[p] }
+
+// PhaseOf is the reverse of Phase.String; ok is false for a word of no phase.
+func PhaseOf(name string) (p Phase, ok bool) {
+	for p := range PhaseCount {
+		if p.String() == name {
+			return p, true
+		}
+	}
+	return Idle, false
+}

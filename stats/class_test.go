@@ -15,9 +15,13 @@ func TestEveryClassHasItsOwnNameAndWords(t *testing.T) {
 		assert.Contains(t, []string{"server", "net", "client", "race"}, class.Side().String())
 		assert.True(t, class.Valid())
 		seen[class.String()] = class
+		back, ok := ClassOf(class.String())
+		assert.True(t, ok && back == class, class.String())
 	}
 	assert.False(t, ClassNone.Valid())
 	assert.False(t, classCount.Valid())
+	_, ok := ClassOf("none")
+	assert.False(t, ok)
 }
 
 func TestOnlyLimitsOfThisHostAreTheClientsFault(t *testing.T) {
@@ -40,6 +44,10 @@ func TestPhasesInTheOrderOfARequest(t *testing.T) {
 	var names []string
 	for phase := Idle; phase < PhaseCount; phase++ {
 		names = append(names, phase.String())
+		back, ok := PhaseOf(phase.String())
+		assert.True(t, ok && back == phase, phase.String())
 	}
+	_, ok := PhaseOf("asleep")
+	assert.False(t, ok)
 	assert.Equal(t, []string{"idle", "connecting", "sending", "waiting", "receiving"}, names)
 }

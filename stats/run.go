@@ -1,6 +1,9 @@
 package stats
 
-import "time"
+import (
+	"cmp"
+	"time"
+)
 
 // Run is one finished run, merged over all workers: the one value that every
 // renderer reads. It lives in the parent.
@@ -76,6 +79,25 @@ type Workers struct {
 	Pinned  int           // workers whose every thread is bound to one CPU
 	ReadyIn time.Duration // from the first start until all were ready to begin
 	List    []Worker
+	Summary *WorkerSummary // of all workers, where List was read from a file that holds only some
+}
+
+// WorkerSummary describes more workers than are worth listing. It stands in
+// result files as it is.
+type WorkerSummary struct {
+	Succeeded  *Spread[uint64] `json:"succeeded"`
+	Failed     *Spread[uint64] `json:"failed"`
+	StartCPUNS *Spread[int64]  `json:"start_cpu_ns"`
+	CPUNS      *Spread[int64]  `json:"cpu_ns"`
+	RunDelayNS *Spread[int64]  `json:"run_delay_ns"`
+	LagNS      *Spread[int64]  `json:"lag_ns"`
+}
+
+// Spread is the least, the middle and the greatest value over all workers.
+type Spread[T cmp.Ordered] struct {
+	Min    T `json:"min"`
+	Median T `json:"median"`
+	Max    T `json:"max"`
 }
 
 // Worker is one worker process as its parent saw it.

@@ -46,3 +46,8 @@ func (h *Histogram) LoadBucket(i int, n uint64) bool {
 	h.touch(i, n)
 	return true
 }
+
+// LoadValue adds n to the bucket of a value; it reports whether there is one.
+func (h *Histogram) LoadValue(ns int64, n uint64) bool {
+	return ns >= 0 && ns < 1<<maxBits && h.LoadBucket(bucketOf(ns), n)
+}

@@ -48,8 +48,7 @@ type Run struct {
 	Workers  int    // processes asked for
 	Pin      string // "auto", "none" or a list
 	Classic  bool
-	Output   string // result file, "" = none
-	JSON     bool
+	Output   Output
 	Progress string // "auto", "plain" or "none"
 }
 
@@ -62,16 +61,13 @@ const (
 // process may use; userAgent names the program.
 func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	b := &builder{values: v}
-	r := &Run{Pin: v.String("pin"), Classic: v.Bool("classic"), Output: v.String("output"), JSON: v.Bool("json")}
+	r := &Run{Pin: v.String("pin"), Classic: v.Bool("classic")}
 	link, err := target.Parse(url)
 	if err != nil {
 		return nil, &Usage{Text: err.Error(), Hint: hintURL(url)}
 	}
 	r.Host, r.Port, r.Facts.URL = link.Host, link.Port, url
-	switch {
-	case b.values.IsSet("output") && (r.Output == "" || r.Output == "-"):
-		b.wrong("output", "--json prints the result on stdout", "%q is not the name of a file", r.Output)
-	}
+	r.Output = b.output()
 	b.conflicts()
 	b.load(r)
 	b.workers(r, cpus)

@@ -73,8 +73,7 @@ var RunOptions = []Option{
 	{Names: []string{"coalesce"}, Value: "HOW", Default: "auto", Group: groupWorkers,
 		Text: "collect answers of kept-alive connections for a moment where that pays: auto or off"},
 
-	{Names: []string{"output", "o"}, Value: "F", Group: groupOutput, Text: "write the result file (JSON)"},
-	{Names: []string{"json"}, Group: groupOutput, Text: "the result file on stdout instead of the report"},
+	output, jsonOutput,
 	{Names: []string{"classic"}, Group: groupOutput,
 		Text: "exactly webbench 1.5: its request, its arithmetic, its two lines; also when called as webbench"},
 	{Names: []string{"quiet", "q"}, Group: groupOutput, Text: "no live progress"},
@@ -82,6 +81,9 @@ var RunOptions = []Option{
 		Text: "live progress on stderr: auto (on a terminal), plain (a line a second) or none"},
 	help, version,
 }
+
+// ReportOptions are the options of a saved result's rendering.
+var ReportOptions = []Option{output, jsonOutput, help, version}
 
 // ServeOptions are the options of the embedded target.
 var ServeOptions = []Option{
@@ -92,6 +94,11 @@ var ServeOptions = []Option{
 	{Names: []string{"budget"}, Value: "N", Group: groupTarget, Default: "0", Text: "answer N requests in all, then stay silent; 0 = no limit"},
 	help, version,
 }
+
+var (
+	output     = Option{Names: []string{"output", "o"}, Value: "F", Group: groupOutput, Text: "write the result file (JSON)"}
+	jsonOutput = Option{Names: []string{"json"}, Group: groupOutput, Text: "the result file on stdout instead of the report"}
+)
 
 var (
 	help    = Option{Names: []string{"help", "h", "?"}, Group: groupOutput, Text: "show the options"}

@@ -12,7 +12,7 @@ import (
 // its divisor is the time asked for, and it divides in single precision and
 // cuts the rest off, all of which shows in the last digits. Counts are 64 bit,
 // where webbench wraps around at 2^31.
-func Classic(w io.Writer, r *stats.Run) error {
+func Classic(w io.Writer, r *stats.Run, _ stats.Verdict) error {
 	seconds := float32(r.Plan.Duration.Seconds())
 	if seconds <= 0 { // a run by number of requests, which webbench does not know
 		seconds = float32(r.Measured.Seconds())

@@ -46,7 +46,7 @@ func TestClassic(t *testing.T) {
 			r := stats.Run{Plan: stats.PlanFacts{Duration: row.asked}, Measured: row.measured}
 			r.Tally.Succeeded, r.Tally.Failed, r.Tally.BytesRead = row.succeeded, row.failed, row.bytes
 			var out bytes.Buffer
-			require.NoError(t, Classic(&out, &r))
+			require.NoError(t, Classic(&out, &r, stats.Verdict{}))
 			assert.Equal(t, row.want, out.String())
 		})
 	}

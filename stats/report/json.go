@@ -1,11 +1,8 @@
 package report
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"math"
 	"slices"
@@ -71,16 +68,20 @@ type Plan struct {
 	RatePerSec    *float64 `json:"rate_per_sec"`
 	RampNS        *int64   `json:"ramp_ns"`
 	TimeoutNS     *int64   `json:"timeout_ns"`
+	ConnectNS     *int64   `json:"connect_timeout_ns"`
+	Force         bool     `json:"force"`
 	Argv          []string `json:"argv"`
 	RequestSHA256 string   `json:"request_sha256"`
 }
 
 // Window is the time measured. StartedAt is nil if the run never began;
-// Interrupted names the signal, if one ended the run.
+// Interrupted names the signal, if one ended the run, and Unreachable says why
+// the target could not be reached, if it could not.
 type Window struct {
 	StartedAt   *time.Time `json:"started_at"`
 	MeasuredNS  int64      `json:"measured_ns"`
 	Interrupted *string    `json:"interrupted"`
+	Unreachable *string    `json:"unreachable"`
 }
 
 // Requests is the ledger: begun is the sum of the others.
@@ -167,28 +168,18 @@ type Percentiles struct {
 }
 
 // Histogram holds the non-empty buckets in rising order; Over counts the
-// values too long for any of them.
+// values too long for any of them. The sums are of all values and of their
+// squares, so that mean and deviation of several results together can be told.
 type Histogram struct {
 	Unit    string   `json:"unit"`
 	Buckets []Bucket `json:"buckets"`
 	Over    uint64   `json:"over"`
+	Sum     *float64 `json:"sum"`
+	Squares *float64 `json:"sum_of_squares"`
 }
 
 // Bucket is a lower bound and a count; in JSON a pair.
 type Bucket [2]uint64
-
-// UnmarshalJSON insists on two elements; encoding/json takes any number of them.
-func (b *Bucket) UnmarshalJSON(data []byte) error {
-	var pair []uint64
-	if err := json.Unmarshal(data, &pair); err != nil {
-		return err
-	}
-	if len(pair) != len(b) {
-		return fmt.Errorf("bucket %s is not a pair", data)
-	}
-	copy(b[:], pair)
-	return nil
-}
 
 // Second is one second of the time line; a latency is nil where none is known.
 type Second struct {
@@ -211,9 +202,9 @@ type Workers struct {
 	Pinned  int   `json:"pinned"`
 	ReadyNS int64 `json:"ready_ns"` // from the first start until all were ready
 	// time-outs that may be this host's own: what was waited for was there
-	Overslept uint64   `json:"timeouts_overslept"`
-	List      []Worker `json:"list"`
-	Summary   *Summary `json:"summary,omitempty"`
+	Overslept uint64               `json:"timeouts_overslept"`
+	List      []Worker             `json:"list"`
+	Summary   *stats.WorkerSummary `json:"summary,omitempty"`
 }
 
 // Worker is one worker process. CPU is nil if it was not pinned; the times are nil
@@ -231,6 +222,7 @@ type Worker struct {
 	RunDelayNS *int64 `json:"run_delay_ns"`
 	LagNS      *int64 `json:"lag_ns"`
 	Exit       string `json:"exit"`
+	Lost       bool   `json:"lost"`
 }
 
 // Verdicts says how far the numbers can be trusted; nil is not measured.
@@ -240,6 +232,7 @@ type Verdicts struct {
 	Partial          bool     `json:"partial"`
 	Stationary       *bool    `json:"stationary"`
 	Reasons          []string `json:"reasons"`
+	Exit             *int     `json:"exit"` // code; nil in files of before it was written
 }
 
 // JSON writes the result file of r: one document and a newline.
@@ -247,74 +240,6 @@ func JSON(w io.Writer, r *stats.Run, v stats.Verdict) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false) // a URL stays as it was typed
 	return encoder.Encode(newDocument(r, v))
-}
-
-// Read reads a result file. It refuses another schema, a file cut short, and
-// one whose histograms do not add up; fields it does not know are passed over.
-func Read(from io.Reader) (*Document, error) {
-	data, err := readDocument(from)
-	if err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
-	}
-	var sections map[string]json.RawMessage
-	if err := json.Unmarshal(data, &sections); err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
-	}
-	var schema string
-	if err := json.Unmarshal(sections["schema"], &schema); err != nil || schema != Schema {
-		return nil, fmt.Errorf("read result: the schema is %.40q, not %q", schema, Schema)
-	}
-	for _, name := range required {
-		if s := sections[name]; s == nil || bytes.Equal(s, []byte("null")) {
-			return nil, fmt.Errorf("read result: no %q in it", name)
-		}
-	}
-	var d Document
-	if err := json.Unmarshal(data, &d); err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
-	}
-	if err := d.Latency.check(); err != nil {
-		return nil, fmt.Errorf("read result: %w", err)
-	}
-	return &d, nil
-}
-
-// readDocument returns the one JSON value in from. Where it is cut short the
-// error is io.ErrUnexpectedEOF, be it at the very first byte.
-func readDocument(from io.Reader) (json.RawMessage, error) {
-	decoder := json.NewDecoder(from)
-	var data json.RawMessage
-	if err := decoder.Decode(&data); errors.Is(err, io.EOF) {
-		return nil, io.ErrUnexpectedEOF
-	} else if err != nil {
-		return nil, err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return nil, errors.New("something follows the document")
-	}
-	return data, nil
-}
-
-// required are the sections without which a file is not a result.
-var required = []string{"plan", "window", "requests", "throughput", "latency", "workers", "verdicts"}
-
-func (l *Latencies) check() error {
-	for _, kind := range []struct {
-		name string
-		*Latency
-	}{{"total", &l.Total}, {"connect", &l.Connect}, {"first_byte", &l.FirstByte}} {
-		sum := kind.Histogram.Over
-		for i, b := range kind.Histogram.Buckets {
-			if i > 0 && b[0] <= kind.Histogram.Buckets[i-1][0] {
-				return fmt.Errorf("latency %q: bucket %d is out of order", kind.name, b[0])
-			}
-			sum += b[1]
-		}
-		if sum != kind.Count {
-			return fmt.Errorf("latency %q: the buckets hold %d values, not %d", kind.name, sum, kind.Count)
-		}
-	}
-	return nil
 }
 
 func newDocument(r *stats.Run, v stats.Verdict) *Document {
@@ -339,7 +264,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
 		Host:        Host{newHostState(r.Host.Begin), newHostState(r.Host.End)},
-		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons)},
+		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons), &v.Exit},
 	}
 }
 
@@ -369,6 +294,8 @@ func newPlan(p *stats.PlanFacts) Plan {
 		RatePerSec:    some(p.RatePerSec),
 		RampNS:        some(int64(p.Ramp)),
 		TimeoutNS:     some(int64(p.Timeout)),
+		ConnectNS:     some(int64(p.ConnectTimeout)),
+		Force:         p.Force,
 		Argv:          filled(p.Argv),
 		RequestSHA256: p.RequestSHA256,
 	}
@@ -382,7 +309,7 @@ func newCoalescing(c stats.Coalescing) *Coalescing {
 }
 
 func newWindow(r *stats.Run) Window {
-	w := Window{MeasuredNS: int64(r.Measured), Interrupted: some(r.Interrupted)}
+	w := Window{MeasuredNS: int64(r.Measured), Interrupted: some(r.Interrupted), Unreachable: some(r.Unreachable)}
 	if !r.StartedAt.IsZero() {
 		at := r.StartedAt.UTC().Truncate(time.Millisecond)
 		w.StartedAt = &at
@@ -458,6 +385,8 @@ func newLatency(h *stats.Histogram) Latency {
 		return l
 	}
 	value := func(ns int64) *int64 { return &ns }
+	sums := h.Summary()
+	l.Histogram.Sum, l.Histogram.Squares = &sums.Sum, &sums.SumSq
 	l.MinNS, l.MaxNS = value(h.Min()), value(h.Max())
 	l.MeanNS, l.StdDevNS = value(int64(math.Round(h.Mean()))), value(int64(math.Round(h.StdDev())))
 	l.Percentiles = Percentiles{

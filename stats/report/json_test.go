@@ -4,7 +4,10 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"testing/iotest"
@@ -35,6 +38,95 @@ func TestWhatIsWrittenCanBeRead(t *testing.T) {
 			assert.Equal(t, want, d)
 		})
 	}
+}
+
+func TestWhatIsLoadedIsWrittenAgainByteForByte(t *testing.T) {
+	for _, s := range append(scenes(), thousands()) {
+		t.Run(s.name, func(t *testing.T) {
+			var first, again bytes.Buffer
+			require.NoError(t, JSON(&first, &s.run, s.verdict()))
+			r, v, err := Load(bytes.NewReader(first.Bytes()))
+			require.NoError(t, err)
+			require.NoError(t, JSON(&again, r, v))
+			assert.Equal(t, first.String(), again.String())
+		})
+	}
+}
+
+func TestALoadedResultIsReportedInTheSameWords(t *testing.T) {
+	for _, s := range scenes() {
+		t.Run(s.name, func(t *testing.T) {
+			var file, first, again bytes.Buffer
+			require.NoError(t, JSON(&file, &s.run, s.verdict()))
+			require.NoError(t, Text(&first, &s.run, s.verdict()))
+			r, v, err := Load(&file)
+			require.NoError(t, err)
+			require.NoError(t, Text(&again, r, v))
+			assert.Equal(t, first.String(), again.String())
+		})
+	}
+}
+
+// thousands is a run of more workers than are listed.
+func thousands() scene {
+	s := lostWorkers()
+	s.name = "thousands of workers"
+	for i := range 2 * fullList {
+		s.run.Workers.List = append(s.run.Workers.List, stats.Worker{ID: 4 + i, CPU: -1, RunDelay: -1, Exit: "exit 0"})
+	}
+	s.run.Host.Begin = &stats.HostState{
+		Facts:    map[string]stats.Fact{"osrelease": {Value: "6.1"}, "governor": {Unknown: "there is none"}},
+		Counters: stats.Counters{"stat": {"cpu0": {"user": 1}}, "schedstat": nil},
+	}
+	return s
+}
+
+// Files of every version stay readable: testdata/old holds one of each.
+func TestFilesOfEarlierVersionsAreRead(t *testing.T) {
+	names, err := filepath.Glob("testdata/old/*.json")
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
+	for _, name := range names {
+		t.Run(filepath.Base(name), func(t *testing.T) {
+			file, err := os.ReadFile(name)
+			require.NoError(t, err)
+			r, v, err := Load(bytes.NewReader(file))
+			require.NoError(t, err)
+			var again, text bytes.Buffer
+			require.NoError(t, JSON(&again, r, v))
+			assertHolds(t, "", file, again.Bytes())
+			require.NoError(t, Text(&text, r, v))
+			golden(t, "old/"+filepath.Base(name)+".txt", text.Bytes())
+		})
+	}
+}
+
+// assertHolds asserts that every value of one document is in the other too.
+func assertHolds(t *testing.T, path string, old, now json.RawMessage) {
+	t.Helper()
+	var before, after map[string]json.RawMessage
+	if json.Unmarshal(old, &before) != nil || json.Unmarshal(now, &after) != nil {
+		assert.JSONEq(t, string(old), string(now), path)
+		return
+	}
+	for name := range before {
+		if !assert.Contains(t, after, name, path) {
+			continue
+		}
+		if list, ok := elements(before[name]); ok {
+			again, _ := elements(after[name])
+			require.Len(t, again, len(list), path+"."+name)
+			for i := range list {
+				assertHolds(t, fmt.Sprintf("%s.%s[%d]", path, name, i), list[i], again[i])
+			}
+			continue
+		}
+		assertHolds(t, path+"."+name, before[name], after[name])
+	}
+}
+
+func elements(value json.RawMessage) (list []json.RawMessage, ok bool) {
+	return list, value[0] == '[' && json.Unmarshal(value, &list) == nil
 }
 
 func TestSectionsStandInTheOrderOfTheSchema(t *testing.T) {
@@ -135,6 +227,7 @@ func TestReadRefuses(t *testing.T) {
 		{"a bucket of three numbers", `"buckets":[[`, `"buckets":[[0,0,0],[`, "bucket [0,0,0] is not a pair"},
 		{"a bucket of text", `"buckets":[[`, `"buckets":["",[`, "cannot unmarshal"},
 		{"buckets out of order", `"buckets":[[`, `"buckets":[[99000000,0],[`, `latency "total": bucket`},
+		{"a count without a minimum", `"min_ns":`, `"least_ns":`, `latency "total": min_ns and max_ns do not belong together`},
 		{"a list", `{"schema"`, `[{"schema"`, "read result"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
@@ -144,6 +237,25 @@ func TestReadRefuses(t *testing.T) {
 			assert.ErrorContains(t, err, "read result: ")
 		})
 	}
+}
+
+func TestLoadRefusesWhatThisVersionHasNoNameFor(t *testing.T) {
+	r := overload().run
+	doc := string(written(t, &r))
+	for _, row := range []struct{ name, from, to, says string }{
+		{"a class", `"class":"refused"`, `"class":"bored"`, `the failure class "bored" is not one of this version`},
+		{"a phase", `"phase":"connecting"`, `"phase":"asleep"`, `the phase "asleep" is not one of this version`},
+		{"a status", `"200":`, `"200 OK":`, `the status "200 OK" is no number`},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			require.Contains(t, doc, row.from)
+			_, _, err := Load(strings.NewReader(strings.Replace(doc, row.from, row.to, 1)))
+			require.ErrorContains(t, err, "read result: "+row.says)
+		})
+	}
+	var h stats.Histogram
+	l := Latency{Count: 1, MinNS: set(int64(1)), MaxNS: set(int64(1)), Histogram: Histogram{Buckets: []Bucket{{1 << 50, 1}}}}
+	require.ErrorContains(t, l.load(&h), "there is no bucket at 1125899906842624")
 }
 
 func TestReadPassesOverFieldsItDoesNotKnow(t *testing.T) {
@@ -163,7 +275,7 @@ func TestErrorsOfTheStreamsArePassedOn(t *testing.T) {
 	require.NoError(t, pipe.CloseWithError(broken))
 	require.ErrorIs(t, JSON(writer, &r, v), broken)
 	require.ErrorIs(t, Text(writer, &r, v), broken)
-	require.ErrorIs(t, Classic(writer, &r), broken)
+	require.ErrorIs(t, Classic(writer, &r, v), broken)
 }
 
 func TestManyWorkersAreSummarised(t *testing.T) {
@@ -192,8 +304,8 @@ func TestManyWorkersAreSummarised(t *testing.T) {
 	assert.True(t, ids[4321], "so is one that ended in its own way")
 	assert.True(t, ids[777], "and the one that waited longest for a CPU")
 	assert.Less(t, len(out.List), 60)
-	assert.Equal(t, &Spread[uint64]{1000, 1003, 1006}, out.Summary.Succeeded)
-	assert.Equal(t, &Spread[int64]{2, 2502, 5000}, out.Summary.CPUNS)
+	assert.Equal(t, &stats.Spread[uint64]{Min: 1000, Median: 1003, Max: 1006}, out.Summary.Succeeded)
+	assert.Equal(t, &stats.Spread[int64]{Min: 2, Median: 2502, Max: 5000}, out.Summary.CPUNS)
 }
 
 func TestAThousandWorkersAreListedInFull(t *testing.T) {
@@ -219,6 +331,9 @@ func FuzzRead(f *testing.F) {
 			assert.Nil(t, d)
 			return
 		}
+		if r, v, err := Load(bytes.NewReader(data)); err == nil {
+			assertStable(t, r, v)
+		}
 		again, err := json.Marshal(d)
 		require.NoError(t, err)
 		e, err := Read(bytes.NewReader(again))
@@ -227,4 +342,16 @@ func FuzzRead(f *testing.F) {
 		require.NoError(t, err)
 		assert.Equal(t, string(again), string(third))
 	})
+}
+
+// assertStable asserts that what was loaded, from whatever file, is written and
+// read again without a change.
+func assertStable(t *testing.T, r *stats.Run, v stats.Verdict) {
+	var first, again bytes.Buffer
+	require.NoError(t, JSON(&first, r, v))
+	require.NoError(t, Text(io.Discard, r, v))
+	r, v, err := Load(bytes.NewReader(first.Bytes()))
+	require.NoError(t, err)
+	require.NoError(t, JSON(&again, r, v))
+	assert.Equal(t, first.String(), again.String())
 }

@@ -13,6 +13,9 @@ import (
 	"horde/stats/units"
 )
 
+// Renderer writes a result in one form.
+type Renderer func(io.Writer, *stats.Run, stats.Verdict) error
+
 // Text writes the report for people: what ran, what makes it doubtful, what
 // came of it, and the verdict. It is ASCII without control characters but
 // newlines, and at most 96 columns wide where its words allow.

@@ -11,27 +11,10 @@ import (
 // fullList is how many workers a result file lists one by one.
 const fullList = 1000
 
-// Summary describes more workers than are worth listing.
-type Summary struct {
-	Succeeded  *Spread[uint64] `json:"succeeded"`
-	Failed     *Spread[uint64] `json:"failed"`
-	StartCPUNS *Spread[int64]  `json:"start_cpu_ns"`
-	CPUNS      *Spread[int64]  `json:"cpu_ns"`
-	RunDelayNS *Spread[int64]  `json:"run_delay_ns"`
-	LagNS      *Spread[int64]  `json:"lag_ns"`
-}
-
-// Spread is the least, the middle and the greatest value over all workers.
-type Spread[T cmp.Ordered] struct {
-	Min    T `json:"min"`
-	Median T `json:"median"`
-	Max    T `json:"max"`
-}
-
 func newWorkers(w *stats.Workers, overslept uint64) Workers {
 	out := Workers{
 		Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned,
-		ReadyNS: int64(w.ReadyIn), Overslept: overslept, List: []Worker{},
+		ReadyNS: int64(w.ReadyIn), Overslept: overslept, List: []Worker{}, Summary: w.Summary,
 	}
 	listed := w.List
 	if len(listed) > fullList {
@@ -47,7 +30,7 @@ func newWorkers(w *stats.Workers, overslept uint64) Workers {
 func newWorker(w *stats.Worker) Worker {
 	out := Worker{
 		ID: w.ID, Host: w.Host, PID: w.PID, Clients: w.Clients, Succeeded: w.Succeeded, Failed: w.Failed,
-		Exit: w.Exit,
+		Exit: w.Exit, Lost: w.Lost,
 	}
 	if !w.Lost {
 		out.StartCPUNS, out.CPUNS = nanoseconds(w.StartCPU), nanoseconds(w.CPUTime)
@@ -69,9 +52,9 @@ func nanoseconds(d time.Duration) *int64 {
 	return &ns
 }
 
-func summarise(list []stats.Worker) *Summary {
+func summarise(list []stats.Worker) *stats.WorkerSummary {
 	ended := slices.DeleteFunc(slices.Clone(list), func(w stats.Worker) bool { return w.Lost })
-	return &Summary{
+	return &stats.WorkerSummary{
 		Succeeded:  spread(list, func(w stats.Worker) uint64 { return w.Succeeded }),
 		Failed:     spread(list, func(w stats.Worker) uint64 { return w.Failed }),
 		StartCPUNS: spread(ended, func(w stats.Worker) int64 { return int64(w.StartCPU) }),
@@ -82,7 +65,7 @@ func summarise(list []stats.Worker) *Summary {
 }
 
 // spread is nil if there is nobody to show.
-func spread[T cmp.Ordered](list []stats.Worker, value func(stats.Worker) T) *Spread[T] {
+func spread[T cmp.Ordered](list []stats.Worker, value func(stats.Worker) T) *stats.Spread[T] {
 	if len(list) == 0 {
 		return nil
 	}
@@ -91,7 +74,7 @@ func spread[T cmp.Ordered](list []stats.Worker, value func(stats.Worker) T) *Spr
 		values[i] = value(w)
 	}
 	slices.Sort(values)
-	return &Spread[T]{values[0], values[len(values)/2], values[len(values)-1]}
+	return &stats.Spread[T]{Min: values[0], Median: values[len(values)/2], Max: values[len(values)-1]}
 }
 
 // oddOnes picks from many workers every one that was lost or did not end as
