@@ -346,7 +346,7 @@ func (p *program) measure(c *cli.Context, url string) error {
 	signals := make(chan os.Signal, 4)
 	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
 	defer signal.Stop(signals)
-	workers, reason, err := procs.Fit(asked.Workers, asked.Plan.Clients, len(asked.Plan.Request))
+	workers, reason, err := procs.Fit(asked.Workers, asked.Plan.Clients, asked.Plan.Size())
 	if err != nil {
 		return p.failure(stats.ExitWorkers, err)
 	}

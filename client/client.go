@@ -25,11 +25,12 @@ type client struct {
 	waited     bool     // since its last request began
 
 	phase  stats.Phase
-	begun  int64 // when the request under way began
-	first  int64 // when the first byte of its answer came
-	until  int64 // when the present wait is over, ready or not
-	pause  int64 // length of the last pause after a failed connect
-	sent   int   // bytes of the request
+	begun  int64  // when the request under way began
+	first  int64  // when the first byte of its answer came
+	until  int64  // when the present wait is over, ready or not
+	pause  int64  // length of the last pause after a failed connect
+	sent   int    // bytes of the request
+	entry  *Entry // the request under way, or the last one
 	why    failure
 	answer http1.Parser
 
@@ -88,7 +89,8 @@ func (c *client) request() step {
 	tally := &c.loop.tally
 	tally.Begun++
 	c.begun, c.first, c.waited, c.why = c.loop.readClock(), 0, false, failure{}
-	c.answer.Reset(c.loop.plan.Answer)
+	c.entry = &c.loop.plan.Entries[c.loop.walk.take()]
+	c.answer.Reset(c.entry.Answer)
 	if c.fd < 0 {
 		return c.requestAnew()
 	}
@@ -98,7 +100,7 @@ func (c *client) request() step {
 	if s != stale {
 		return s
 	}
-	if !c.loop.plan.Resend {
+	if !c.entry.Resend {
 		return c.fail(stats.StaleConn, c.why.errno)
 	}
 	c.drop()
@@ -172,7 +174,7 @@ func (c *client) connect() step {
 	}
 	c.fd, c.watched, c.hungUp, c.ready, c.held = fd, 0, false, writable, false
 	c.generation++
-	if len(c.loop.plan.Request) > oneSegment {
+	if c.loop.long {
 		sendAtOnce(fd)
 	}
 	if s := c.establish(limit); s != done {
@@ -183,15 +185,12 @@ func (c *client) connect() step {
 	return done
 }
 
-// oneSegment is below the payload of a segment on any usual network.
-const oneSegment = 1200
-
 // establish tries to send until the connection is there. On loopback it is when
 // connect returns, so the first try tells and nothing is asked twice.
 func (c *client) establish(limit int64) step {
 	until := min(limit, c.deadline())
 	for {
-		n, errno := send(c.fd, c.loop.plan.Request)
+		n, errno := send(c.fd, c.entry.Request)
 		c.loop.readClock()
 		switch {
 		case errno == 0:
@@ -222,7 +221,7 @@ func (c *client) exchange(reused bool) step {
 	if c.loop.plan.HalfSend {
 		finishSending(c.fd)
 	}
-	whole := c.sent == len(c.loop.plan.Request)
+	whole := c.sent == len(c.entry.Request)
 	switch {
 	case c.loop.plan.Force && !whole:
 		return c.fail(stats.ResetWait, c.why.errno)
@@ -239,7 +238,7 @@ func (c *client) exchange(reused bool) step {
 // still goes out, and a peer that no longer reads may have answered before: so
 // a broken connection ends the sending, not the request.
 func (c *client) sendRest(reused bool) step {
-	request := c.loop.plan.Request
+	request := c.entry.Request
 	for c.sent < len(request) {
 		n, errno := send(c.fd, request[c.sent:])
 		switch {
@@ -334,7 +333,7 @@ func (c *client) feed(b []byte) step {
 // it to: bytes after the answer, or a request not sent to its end, forbid it.
 func (c *client) complete(reusable bool) step {
 	plan := &c.loop.plan
-	if !reusable || !plan.Reuse || c.hungUp || c.sent < len(plan.Request) {
+	if !reusable || !plan.Reuse || c.entry.Close || c.hungUp || c.sent < len(c.entry.Request) {
 		c.served, c.fd = c.fd, -1
 	}
 	status := c.answer.Status()

@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"horde/client/http1"
 	"horde/stats"
 )
 
@@ -45,7 +44,7 @@ func post(size int) []byte {
 // planOf is a plan of n requests with limits that no test reaches by chance.
 func planOf(address netip.AddrPort, clients int, n uint64) Plan {
 	p := Plan{
-		Address: rawAddress(address), Request: []byte(get), Answer: http1.AnswerNormal, Resend: true,
+		Address: rawAddress(address), Entries: []Entry{{Request: []byte(get), Resend: true}},
 		Clients: clients, Limited: n > 0, Requests: n,
 		Timeout: time.Minute, ConnectTimeout: time.Minute,
 	}

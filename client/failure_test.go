@@ -122,7 +122,7 @@ var failureRows = []failureRow{
 	{
 		name:   "a server that does not read",
 		script: func(p *peer) { p.hold() },
-		adjust: func(p *Plan) { shortTimeout(p); p.Request = post(16 << 20) },
+		adjust: func(p *Plan) { shortTimeout(p); p.Entries[0].Request = post(16 << 20) },
 		want:   ending{stats.TimeoutTotal, stats.Sending, 0},
 	},
 	{
@@ -132,7 +132,7 @@ var failureRows = []failureRow{
 			p.say(hello[:20])
 			p.hold()
 		},
-		adjust: func(p *Plan) { shortTimeout(p); p.Request = post(16 << 20) },
+		adjust: func(p *Plan) { shortTimeout(p); p.Entries[0].Request = post(16 << 20) },
 		want:   ending{stats.TimeoutBody, stats.Receiving, 0},
 	},
 	{
@@ -146,13 +146,13 @@ var failureRows = []failureRow{
 				}
 			}
 		},
-		adjust: func(p *Plan) { p.Timeout = 500 * time.Millisecond; p.Request = post(8 << 20) },
+		adjust: func(p *Plan) { p.Timeout = 500 * time.Millisecond; p.Entries[0].Request = post(8 << 20) },
 		want:   ending{stats.TimeoutBody, stats.Receiving, 0},
 	},
 	{
 		name:   "a reset while the request goes out",
 		script: func(p *peer) { p.head(); p.reset() },
-		adjust: func(p *Plan) { p.Request = post(16 << 20) },
+		adjust: func(p *Plan) { p.Entries[0].Request = post(16 << 20) },
 		want:   ending{stats.ResetWait, stats.Sending, syscall.ECONNRESET},
 	},
 	{
@@ -198,7 +198,7 @@ var failureRows = []failureRow{
 			_ = p.CloseWrite()
 			_, _ = p.in.WriteTo(discard{})
 		},
-		adjust: func(p *Plan) { p.Request = post(8 << 20) },
+		adjust: func(p *Plan) { p.Entries[0].Request = post(8 << 20) },
 		want:   ending{stats.HTTP4xx, stats.Receiving, 0},
 	},
 	{
@@ -207,7 +207,7 @@ var failureRows = []failureRow{
 			p.head()
 			p.say("HTTP/1.1 413 Payload Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
 		},
-		adjust: func(p *Plan) { p.Request = post(8 << 20) },
+		adjust: func(p *Plan) { p.Entries[0].Request = post(8 << 20) },
 		want:   ending{stats.HTTP4xx, stats.Receiving, 0},
 	},
 }
@@ -254,7 +254,7 @@ func TestAResetAtOnceIsNoSuccessEvenIfNoAnswerIsAwaited(t *testing.T) {
 	bothShapes(t, func(t *testing.T, clients int) {
 		s := serve(t, func(p *peer) { p.head(); p.reset() })
 		plan := planOf(s.address(), clients, 8)
-		plan.Force, plan.Request = true, post(16<<20)
+		plan.Force, plan.Entries[0].Request = true, post(16<<20)
 		o := drive(t, plan)
 		for e, n := range o.endings() {
 			assert.Equal(t, stats.ResetWait, e.class)
@@ -285,7 +285,7 @@ func TestAStaleConnectionFailsWhatMayNotBeSentTwice(t *testing.T) {
 					row.end(p)
 				})
 				plan := planOf(s.address(), clients, 12)
-				plan.Reuse, plan.Resend = true, false
+				plan.Reuse, plan.Entries[0].Resend = true, false
 				o := drive(t, plan)
 				assert.Equal(t, o.Opened, o.Succeeded, "the first request on each connection")
 				assert.Equal(t, o.Reused, o.Failed, "the second")

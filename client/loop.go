@@ -31,6 +31,8 @@ type loop struct {
 	tick    int64 // when the present second ends
 	end     int64 // when the run ends
 	left    uint64
+	walk    walk
+	long    bool // not every request is one segment
 	stopped bool
 	broken  error // the report could not be sent
 
@@ -103,7 +105,7 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 	l := &loop{
 		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
 		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10), kind: nonBlocking,
-		tick: second, end: math.MaxInt64, left: plan.Requests,
+		tick: second, end: math.MaxInt64, left: plan.Requests, walk: newWalk(plan), long: plan.long(),
 	}
 	if plan.Duration > 0 {
 		l.end = int64(plan.Duration)

@@ -223,7 +223,7 @@ func TestAConnectionThatHungUpIsNotKept(t *testing.T) {
 		c := talkative(t, 1)
 		fd, err := syscall.Dup(c.fd)
 		require.NoError(t, err)
-		c.fd, c.hungUp, c.loop.plan.Reuse = fd, hungUp, true
+		c.fd, c.hungUp, c.loop.plan.Reuse, c.entry = fd, hungUp, true, &Entry{}
 		assert.Equal(t, done, c.complete(true))
 		assert.Equal(t, kept, c.fd >= 0)
 		assert.Equal(t, kept, c.served < 0)

@@ -5,7 +5,9 @@
 package client
 
 import (
+	"slices"
 	"time"
+	"unsafe"
 
 	"horde/client/http1"
 )
@@ -22,15 +24,16 @@ type Address []byte
 // pipe as plain data.
 type Plan struct {
 	Address  Address
-	Sources  []Address    // to connect from, in turn by client; empty = the kernel chooses
-	Request  []byte       // one request as sent, built once
-	Answer   http1.Answer // how answers to it are framed
-	Reuse    bool         // keep connections open between requests
-	Resend   bool         // the method allows a second try after a stale connection (RFC 9110 section 9.2.2)
-	Force    bool         // do not wait for the answer
-	Classic  bool         // webbench's own idea of success, and no pacing
-	Coalesce bool         // collect answers for a moment where that pays (keep-alive, many clients)
-	HalfSend bool         // half-close after the request (webbench's HTTP/0.9)
+	Sources  []Address // to connect from, in turn by client; empty = the kernel chooses
+	Entries  []Entry   // what to send: one request, or a list of them
+	Order    Order     // how a list is walked
+	Seed     uint64    // of a walk at random, the same for all workers
+	First    uint64    // where this worker's walk begins: an entry, or at random a stream of its own
+	Reuse    bool      // keep connections open between requests
+	Force    bool      // do not wait for the answer
+	Classic  bool      // webbench's own idea of success, and no pacing
+	Coalesce bool      // collect answers for a moment where that pays (keep-alive, many clients)
+	HalfSend bool      // half-close after the request (webbench's HTTP/0.9)
 
 	Clients  int
 	Limited  bool   // Requests is a limit
@@ -43,6 +46,39 @@ type Plan struct {
 	ConnectTimeout time.Duration
 	Expect         StatusSet
 }
+
+// Size is how many bytes each worker keeps of what it sends.
+func (p *Plan) Size() int {
+	n := 0
+	for i := range p.Entries {
+		n += len(p.Entries[i].Request) + int(unsafe.Sizeof(p.Entries[i]))
+	}
+	return n
+}
+
+// oneSegment is below the payload of a segment on any usual network.
+const oneSegment = 1200
+
+// long reports whether a request of the plan may be more than one segment.
+func (p *Plan) long() bool {
+	return slices.ContainsFunc(p.Entries, func(e Entry) bool { return len(e.Request) > oneSegment })
+}
+
+// Entry is one request to send, built once in the parent.
+type Entry struct {
+	Request []byte       // as it goes over the wire
+	Answer  http1.Answer // how answers to it are framed
+	Resend  bool         // its method allows a second try after a stale connection (RFC 9110 section 9.2.2)
+	Close   bool         // it asks for the end of its connection, whatever the plan says of Reuse
+}
+
+// Order is the way through a list of requests.
+type Order uint8
+
+const (
+	InOrder  Order = iota // one after another, from the first again after the last
+	AtRandom              // each time any of them
+)
 
 // StatusSet is a set of statuses 0–1023, one bit each.
 type StatusSet [16]uint64

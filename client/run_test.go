@@ -91,7 +91,7 @@ func TestAConnectionIsNotUsedAgain(t *testing.T) {
 			p.head()
 			p.say(hello)
 			p.hold()
-		}, func(p *Plan) { p.Request = post(16 << 20) }},
+		}, func(p *Plan) { p.Entries[0].Request = post(16 << 20) }},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			bothShapes(t, func(t *testing.T, clients int) {
@@ -151,10 +151,10 @@ func TestALargeRequestArrivesWholeInManyParts(t *testing.T) {
 				}
 			})
 			plan := planOf(s.address(), clients, 4)
-			plan.Request, plan.Reuse = append([]byte(head), body...), reuse
+			plan.Entries[0].Request, plan.Reuse = append([]byte(head), body...), reuse
 			o := drive(t, plan)
 			assert.EqualValues(t, 4, o.Succeeded)
-			assert.EqualValues(t, 4*len(plan.Request), o.BytesWritten)
+			assert.EqualValues(t, 4*len(plan.Entries[0].Request), o.BytesWritten)
 			assert.Zero(t, wrong.Load())
 		})
 	}
@@ -235,7 +235,7 @@ func TestForceWaitsForNoAnswer(t *testing.T) {
 			p.hold()
 		})
 		plan := planOf(s.address(), clients, 20)
-		plan.Force, plan.Request = true, post(100_000)
+		plan.Force, plan.Entries[0].Request = true, post(100_000)
 		o := drive(t, plan)
 		assert.EqualValues(t, 20, o.Succeeded)
 		assert.Zero(t, o.BytesRead)
@@ -289,7 +289,7 @@ func TestClassicJudgesAsWebbenchDid(t *testing.T) {
 			bothShapes(t, func(t *testing.T, clients int) {
 				s := serve(t, row.script)
 				plan := planOf(s.address(), clients, 12)
-				plan.Classic, plan.Answer, plan.Expect = true, http1.Answer09, StatusSet{}
+				plan.Classic, plan.Entries[0].Answer, plan.Expect = true, http1.Answer09, StatusSet{}
 				o := drive(t, plan)
 				assert.Equal(t, row.succeeded, o.Succeeded)
 				assert.Empty(t, o.Statuses)
@@ -304,7 +304,7 @@ func TestClassicJudgesAsWebbenchDid(t *testing.T) {
 func TestClassicDoesNotPace(t *testing.T) {
 	bothShapes(t, func(t *testing.T, clients int) {
 		plan := planOf(closedPort(t), clients, 2000) // paced, these would take minutes
-		plan.Classic, plan.Answer = true, http1.Answer09
+		plan.Classic, plan.Entries[0].Answer = true, http1.Answer09
 		o := drive(t, plan)
 		assert.Equal(t, map[ending]uint64{{stats.Refused, stats.Connecting, syscall.ECONNREFUSED}: 2000}, o.endings())
 	})
@@ -318,7 +318,7 @@ func TestHalfSendEndsTheSendingSide(t *testing.T) {
 			}
 		})
 		plan := planOf(s.address(), clients, 12)
-		plan.Request, plan.Answer, plan.HalfSend = []byte("GET /\r\n"), http1.Answer09, true
+		plan.Entries[0].Request, plan.Entries[0].Answer, plan.HalfSend = []byte("GET /\r\n"), http1.Answer09, true
 		o := drive(t, plan)
 		assert.EqualValues(t, 12, o.Succeeded)
 		assert.EqualValues(t, 12*len("page"), o.BytesBody)
@@ -379,7 +379,7 @@ type hungRow struct {
 
 var hungRows = []hungRow{
 	{phase: stats.Connecting},
-	{phase: stats.Sending, script: (*peer).hold, adjust: func(p *Plan) { p.Request = post(16 << 20) }},
+	{phase: stats.Sending, script: (*peer).hold, adjust: func(p *Plan) { p.Entries[0].Request = post(16 << 20) }},
 	{phase: stats.Waiting, script: func(p *peer) { p.request(); p.hold() }},
 	{phase: stats.Receiving, script: func(p *peer) { p.request(); p.say(hello[:20]); p.hold() }},
 }
@@ -643,7 +643,7 @@ func TestMethodsWithoutABodyInTheirAnswer(t *testing.T) {
 		}
 	})
 	plan := planOf(s.address(), 1, 12)
-	plan.Reuse, plan.Answer = true, http1.AnswerHead
+	plan.Reuse, plan.Entries[0].Answer = true, http1.AnswerHead
 	o := drive(t, plan)
 	assert.EqualValues(t, 12, o.Succeeded)
 	assert.EqualValues(t, 1, o.Opened)

@@ -58,3 +58,27 @@ func TestThereIsTimeToReadTheReleaseBeforeItComes(t *testing.T) {
 	assert.Greater(t, leadTime(1), leadTime(0))
 	assert.Less(t, leadTime(5000), readyLimit)
 }
+
+func TestLimitedWalksJoinIntoOne(t *testing.T) {
+	for range 200 {
+		workers, entries, requests := 1+rand.IntN(40), 1+rand.IntN(50), rand.Uint64N(500)
+		r := &run{children: make([]*child, workers)}
+		r.options.Plan = client.Plan{Limited: true, Requests: requests, Entries: make([]client.Entry, entries)}
+		next := uint64(0)
+		for i := range r.children {
+			require.Equal(t, next, r.firstTurn(&child{id: i}))
+			next += share(requests, workers, i)
+		}
+		require.Equal(t, requests, next)
+	}
+}
+
+func TestUnlimitedWalksBeginAllOverTheList(t *testing.T) {
+	r := &run{children: make([]*child, 4)}
+	r.options.Plan.Entries = make([]client.Entry, 100)
+	for i, want := range []uint64{0, 25, 50, 75} {
+		assert.Equal(t, want, r.firstTurn(&child{id: i}))
+	}
+	r.options.Plan.Order = client.AtRandom
+	assert.EqualValues(t, 3, r.firstTurn(&child{id: 3}), "each a stream of its own")
+}

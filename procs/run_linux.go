@@ -8,6 +8,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"horde/client"
 	"horde/procs/wire"
 	"horde/stats"
 )
@@ -110,8 +111,23 @@ func (r *run) planFor(c *child) []byte {
 	plan.Sources = rotate(plan.Sources, c.id*plan.Clients)
 	plan.FirstStart = time.Duration(c.id) * r.options.Plan.StartGap
 	plan.StartGap *= time.Duration(len(r.children))
+	plan.First = r.firstTurn(c)
 	plan.Requests = share(plan.Requests, len(r.children), c.id)
 	return wire.AppendPlan(nil, &plan)
+}
+
+// firstTurn is where a worker's walk through the list of requests begins. With
+// a limit the walks join into one, so that each entry is sent equally often;
+// without one they begin at places spread evenly over the list.
+func (r *run) firstTurn(c *child) uint64 {
+	plan, id, workers := &r.options.Plan, uint64(c.id), uint64(len(r.children))
+	switch {
+	case plan.Order == client.AtRandom:
+		return id
+	case plan.Limited:
+		return id*(plan.Requests/workers) + min(id, plan.Requests%workers)
+	}
+	return id * uint64(len(plan.Entries)) / workers
 }
 
 func (r *run) watchAll() {

@@ -366,7 +366,7 @@ func TestASignalBeforeTheStartSendsNothing(t *testing.T) {
 func largePlan(s *server) client.Plan {
 	const body = 1 << 20
 	plan := s.plan(3, 2*time.Second)
-	plan.Request = append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n\r\n", body), make([]byte, body)...)
+	plan.Entries[0].Request = append(fmt.Appendf(nil, "POST / HTTP/1.1\r\nHost: test\r\nContent-Length: %d\r\n\r\n", body), make([]byte, body)...)
 	return plan
 }
 
@@ -433,7 +433,7 @@ func TestWhereDescriptorsRunOutTheReasonIsNamed(t *testing.T) {
 	for _, row := range rows {
 		t.Run(row.name, func(t *testing.T) {
 			leaveNothing(t)
-			plan := client.Plan{Address: nowhere(), Clients: 2, Duration: time.Hour}
+			plan := client.Plan{Address: nowhere(), Entries: []client.Entry{{Request: []byte("GET")}}, Clients: 2, Duration: time.Hour}
 			limitDescriptors(t, row.free)
 			_, err := Run(Options{Plan: plan, Workers: 2})
 			require.ErrorContains(t, err, row.want)

@@ -99,8 +99,8 @@ func (s *server) serve(c net.Conn) {
 func (s *server) plan(clients int, duration time.Duration) client.Plan {
 	p := client.Plan{
 		Address: target.Address(s.listener.Addr().(*net.TCPAddr).AddrPort()),
-		Request: []byte("GET / HTTP/1.1\r\nHost: test\r\n\r\n"),
-		Reuse:   true, Resend: true,
+		Entries: []client.Entry{{Request: []byte("GET / HTTP/1.1\r\nHost: test\r\n\r\n"), Resend: true}},
+		Reuse:   true,
 		Clients: clients, Duration: duration,
 		Timeout: 10 * time.Second, ConnectTimeout: 3 * time.Second,
 	}

@@ -99,7 +99,7 @@ func TestAWorkerSaysThatItIsReadyReportsAndEnds(t *testing.T) {
 
 func TestAWorkerWithNothingToReportSendsItsEndAlone(t *testing.T) {
 	leaveNothing(t)
-	plan := client.Plan{Address: nowhere(), Clients: 1, Duration: time.Hour}
+	plan := client.Plan{Address: nowhere(), Entries: []client.Entry{{Request: []byte("GET")}}, Clients: 1, Duration: time.Hour}
 	s := startWorker(t)
 	s.send(t, wire.AppendGo(wire.AppendPlan(nil, &plan), int64(monotonicTime()+time.Hour)))
 	require.NoError(t, s.control.Close()) // stop, before the release
@@ -110,7 +110,7 @@ func TestAWorkerWithNothingToReportSendsItsEndAlone(t *testing.T) {
 
 func TestAWorkerReadsWhatComesInPieces(t *testing.T) {
 	leaveNothing(t)
-	plan := client.Plan{Address: nowhere(), Request: make([]byte, 30<<10), Clients: 1, Duration: time.Hour}
+	plan := client.Plan{Address: nowhere(), Entries: []client.Entry{{Request: make([]byte, 30<<10)}}, Clients: 1, Duration: time.Hour}
 	plan.Limited = true
 	s := startWorker(t)
 	b := wire.AppendGo(wire.AppendPlan(nil, &plan), 0)
@@ -124,7 +124,7 @@ func TestAWorkerReadsWhatComesInPieces(t *testing.T) {
 
 func TestAWorkerThatHearsNonsenseSaysSo(t *testing.T) {
 	leaveNothing(t)
-	plan := wire.AppendPlan(nil, &client.Plan{Address: nowhere(), Clients: 1, Duration: time.Hour})
+	plan := wire.AppendPlan(nil, &client.Plan{Address: nowhere(), Entries: []client.Entry{{Request: []byte("GET")}}, Clients: 1, Duration: time.Hour})
 	rows := []struct {
 		name, want string
 		bytes      []byte

@@ -418,14 +418,13 @@ func (b *builder) encode(r *Run, q http1.Request) error {
 		return &Usage{Text: err.Error()}
 	}
 	p := &r.Plan
-	p.Request = bytes
-	p.Answer = http1.AnswerTo(q.Method, version)
-	p.Reuse = q.KeepAlive && q.Reuse()
-	p.Resend = http1.Idempotent(q.Method)
+	p.Reuse = q.Reuse()
+	e := client.Entry{Request: bytes, Answer: http1.AnswerTo(q.Method, version), Resend: http1.Idempotent(q.Method)}
 	if r.Classic { // an answer is whatever comes until the end of the stream
-		p.Answer = http1.AnswerTo(q.Method, http1.HTTP09)
+		e.Answer = http1.AnswerTo(q.Method, http1.HTTP09)
 		p.HalfSend = version == http1.HTTP09
 	}
+	p.Entries = []client.Entry{e}
 	sum := sha256.Sum256(bytes)
 	f := &r.Facts
 	f.Method, f.HTTP = q.Method, strings.TrimPrefix(version.String(), "HTTP/")

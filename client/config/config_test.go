@@ -63,14 +63,14 @@ func TestReadWithoutOptions(t *testing.T) {
 	r := mustRead(t)
 	const request = "GET /x?y HTTP/1.1\r\nHost: 127.0.0.1:8080\r\nUser-Agent: horde/test\r\nAccept: */*\r\nConnection: close\r\n\r\n"
 	p := r.Plan
-	assert.Equal(t, request, string(p.Request))
+	assert.Equal(t, request, string(p.Entries[0].Request))
 	assert.Equal(t, 1, p.Clients)
 	assert.Equal(t, 30*time.Second, p.Duration)
 	assert.Equal(t, 10*time.Second, p.Timeout)
 	assert.Equal(t, 3*time.Second, p.ConnectTimeout)
 	assert.False(t, p.Limited || p.Reuse || p.Force || p.Classic || p.HalfSend)
-	assert.True(t, p.Resend)
-	assert.Equal(t, http1.AnswerNormal, p.Answer)
+	assert.True(t, p.Entries[0].Resend)
+	assert.Equal(t, http1.AnswerNormal, p.Entries[0].Answer)
 	for status, want := range map[int]bool{199: false, 200: true, 399: true, 400: false} {
 		assert.Equal(t, want, p.Expect.Has(status))
 	}
@@ -194,15 +194,15 @@ func TestReadRequest(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := mustRead(t, row.args...)
-			request := string(r.Plan.Request)
+			request := string(r.Plan.Entries[0].Request)
 			for _, part := range row.want {
 				assert.Contains(t, request, part)
 			}
 			for _, part := range row.not {
 				assert.NotContains(t, request, part)
 			}
-			assert.Equal(t, row.resend, r.Plan.Resend)
-			assert.Equal(t, row.answer, r.Plan.Answer)
+			assert.Equal(t, row.resend, r.Plan.Entries[0].Resend)
+			assert.Equal(t, row.answer, r.Plan.Entries[0].Answer)
 			assert.Equal(t, strings.Fields(request)[0], r.Facts.Method)
 		})
 	}
@@ -218,7 +218,7 @@ func TestReadURL(t *testing.T) {
 		"127.0.0.1:80?q#f":                "GET /?q HTTP/1.1\r\nHost: 127.0.0.1\r\n",
 		"http://127.0.0.1:8080/a%2Fb?x&z": "GET /a%2Fb?x&z HTTP/1.1\r\nHost: 127.0.0.1:8080\r\n",
 	} {
-		assert.True(t, strings.HasPrefix(string(mustRead(t, link).Plan.Request), line), "%.60q", link)
+		assert.True(t, strings.HasPrefix(string(mustRead(t, link).Plan.Entries[0].Request), line), "%.60q", link)
 	}
 }
 
@@ -226,10 +226,10 @@ func TestAProxyIsWhatIsConnectedTo(t *testing.T) {
 	r := mustRead(t, "-p", "proxy.test:3128", "http://LOCALHOST/a?b")
 	assert.Equal(t, "proxy.test", r.Host)
 	assert.EqualValues(t, 3128, r.Port)
-	assert.Contains(t, string(r.Plan.Request), "GET http://LOCALHOST/a?b HTTP/1.1\r\nHost: localhost\r\n")
+	assert.Contains(t, string(r.Plan.Entries[0].Request), "GET http://LOCALHOST/a?b HTTP/1.1\r\nHost: localhost\r\n")
 	r = mustRead(t, "-p", "proxy.test", "http://h?b")
 	assert.EqualValues(t, 80, r.Port)
-	assert.Contains(t, string(r.Plan.Request), "GET http://h/?b HTTP/1.1\r\n")
+	assert.Contains(t, string(r.Plan.Entries[0].Request), "GET http://h/?b HTTP/1.1\r\n")
 }
 
 func TestReuseFollowsTheLinesThatAreSent(t *testing.T) {
@@ -256,13 +256,13 @@ func TestClassicIsWebbench(t *testing.T) {
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			r := mustRead(t, append(row.args, "--classic", "-c", "2")...)
-			assert.Equal(t, row.want, string(r.Plan.Request))
+			assert.Equal(t, row.want, string(r.Plan.Entries[0].Request))
 			assert.Equal(t, row.http, r.Facts.HTTP)
 			assert.Equal(t, row.halfSend, r.Plan.HalfSend)
 			assert.True(t, r.Classic)
 			assert.True(t, r.Plan.Classic)
 			assert.False(t, r.Plan.Reuse)
-			assert.Equal(t, http1.Answer09, r.Plan.Answer)
+			assert.Equal(t, http1.Answer09, r.Plan.Entries[0].Answer)
 			assert.Equal(t, longestTime, r.Plan.Timeout)
 			assert.Equal(t, longestTime, r.Plan.ConnectTimeout)
 		})

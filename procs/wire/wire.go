@@ -94,9 +94,14 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	for _, s := range p.Sources {
 		b = appendBytes(b, s)
 	}
-	b = appendBytes(b, p.Request)
-	b = append(b, byte(p.Answer))
-	b = appendBools(b, p.Reuse, p.Resend, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
+	b = binary.AppendUvarint(b, uint64(len(p.Entries)))
+	for i := range p.Entries {
+		b = appendEntry(b, &p.Entries[i])
+	}
+	b = append(b, byte(p.Order))
+	b = binary.AppendUvarint(b, p.Seed)
+	b = binary.AppendUvarint(b, p.First)
+	b = appendBools(b, p.Reuse, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
 	b = binary.AppendUvarint(b, uint64(p.Clients))
 	b = binary.AppendUvarint(b, p.Requests)
 	for _, d := range [...]time.Duration{p.FirstStart, p.StartGap, p.Duration, p.Timeout, p.ConnectTimeout} {
@@ -108,8 +113,14 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	return end(b, start)
 }
 
-// ReadPlan decodes the payload of a Plan frame. Address and
-// request are not copied.
+func appendEntry(b []byte, e *client.Entry) []byte {
+	b = appendBytes(b, e.Request)
+	b = append(b, byte(e.Answer))
+	return appendBools(b, e.Resend, e.Close)
+}
+
+// ReadPlan decodes the payload of a Plan frame. Addresses and requests are not
+// copied.
 func ReadPlan(payload []byte) (client.Plan, error) {
 	d := decoder{b: payload}
 	var p client.Plan
@@ -117,11 +128,19 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	for range d.length() {
 		p.Sources = append(p.Sources, d.bytes())
 	}
-	p.Request = d.bytes()
-	if p.Answer = http1.Answer(d.byte()); p.Answer > http1.Answer09 {
-		d.fail("kind of answer")
+	p.Entries = make([]client.Entry, d.length())
+	for i := range p.Entries {
+		d.entry(&p.Entries[i])
 	}
-	d.bools(&p.Reuse, &p.Resend, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
+	if len(p.Entries) == 0 {
+		d.fail("a plan without a request")
+	}
+	if p.Order = client.Order(d.byte()); p.Order > client.AtRandom {
+		d.fail("order")
+	}
+	p.Seed = d.uint()
+	p.First = d.uint()
+	d.bools(&p.Reuse, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
 	p.Clients = d.int()
 	p.Requests = d.uint()
 	for _, t := range [...]*time.Duration{&p.FirstStart, &p.StartGap, &p.Duration, &p.Timeout, &p.ConnectTimeout} {
@@ -131,6 +150,14 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 		p.Expect[i] = d.uint()
 	}
 	return p, d.end()
+}
+
+func (d *decoder) entry(e *client.Entry) {
+	e.Request = d.bytes()
+	if e.Answer = http1.Answer(d.byte()); e.Answer > http1.Answer09 {
+		d.fail("kind of answer")
+	}
+	d.bools(&e.Resend, &e.Close)
 }
 
 // AppendReady appends a Ready frame.

@@ -55,20 +55,28 @@ func randomTally(r *rand.Rand) *stats.Tally {
 	return t
 }
 
+func randomBytes(r *rand.Rand, most int) []byte {
+	b := make([]byte, r.IntN(most))
+	for i := range b {
+		b[i] = byte(r.Uint32())
+	}
+	return b
+}
+
 func randomPlan(r *rand.Rand) *client.Plan {
 	p := &client.Plan{
-		Address: make([]byte, r.IntN(29)),
-		Request: make([]byte, r.IntN(500)),
-		Answer:  http1.Answer(r.IntN(3)),
-		Reuse:   r.IntN(2) == 0, Resend: r.IntN(2) == 0, Force: r.IntN(2) == 0,
+		Address: randomBytes(r, 29),
+		Entries: make([]client.Entry, 1+r.IntN(4)),
+		Order:   client.Order(r.IntN(2)), Seed: r.Uint64(), First: r.Uint64(),
+		Reuse: r.IntN(2) == 0, Force: r.IntN(2) == 0,
 		Classic: r.IntN(2) == 0, HalfSend: r.IntN(2) == 0, Limited: r.IntN(2) == 0,
 		Clients: int(number(r)), Requests: r.Uint64() >> r.IntN(64),
 		Duration: time.Duration(number(r)), Timeout: time.Duration(number(r)),
 		ConnectTimeout: time.Duration(math.MaxInt64 >> r.IntN(63)),
 	}
-	for _, b := range [][]byte{p.Address, p.Request} {
-		for i := range b {
-			b[i] = byte(r.Uint32())
+	for i := range p.Entries {
+		p.Entries[i] = client.Entry{
+			Request: randomBytes(r, 500), Answer: http1.Answer(r.IntN(3)), Resend: r.IntN(2) == 0, Close: r.IntN(2) == 0,
 		}
 	}
 	for i := range p.Expect {
@@ -386,7 +394,7 @@ func TestHistogramsThatContradictThemselvesAreRefused(t *testing.T) {
 }
 
 func TestPlansThatCannotBeAreRefused(t *testing.T) {
-	plan := &client.Plan{Address: []byte("here"), Request: []byte("x")}
+	plan := &client.Plan{Address: []byte("here"), Entries: []client.Entry{{Request: []byte("x")}}}
 	rows := []struct {
 		name, want string
 		bytes      func() []byte
@@ -397,18 +405,20 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 		}},
 		{"a request longer than the frame", "length", func() []byte {
 			b := only(t, AppendPlan(nil, plan), KindPlan)
-			b[1+b[0]] = 127
+			b[1+b[0]+2] = 127
 			return b
 		}},
 		{"a kind of answer of another version", "answer", func() []byte {
-			p := *plan
-			p.Answer = http1.Answer09 + 1
-			return only(t, AppendPlan(nil, &p), KindPlan)
+			return only(t, AppendPlan(nil, &client.Plan{Entries: []client.Entry{{Answer: http1.Answer09 + 1}}}), KindPlan)
 		}},
 		{"a flag of another version", "flags", func() []byte {
 			b := only(t, AppendPlan(nil, plan), KindPlan)
-			b[1+b[0]+1+2+1] = 1 << 7
+			b[1+b[0]+2+2+1] = 1 << 7
 			return b
+		}},
+		{"no request", "without a request", func() []byte { return only(t, AppendPlan(nil, &client.Plan{}), KindPlan) }},
+		{"an order of another version", "order", func() []byte {
+			return only(t, AppendPlan(nil, &client.Plan{Entries: plan.Entries, Order: client.AtRandom + 1}), KindPlan)
 		}},
 		{"a negative duration", "out of range", func() []byte {
 			p := *plan
@@ -437,9 +447,9 @@ func TestFinalsThatCannotBeAreRefused(t *testing.T) {
 
 // What a plan's request is read from is the reader's: a plan may be large.
 func TestAPlansRequestIsNotCopied(t *testing.T) {
-	payload := only(t, AppendPlan(nil, &client.Plan{Request: []byte("GET")}), KindPlan)
+	payload := only(t, AppendPlan(nil, &client.Plan{Entries: []client.Entry{{Request: []byte("GET")}}}), KindPlan)
 	plan, err := ReadPlan(payload)
 	require.NoError(t, err)
 	clear(payload)
-	assert.Equal(t, []byte{0, 0, 0}, plan.Request)
+	assert.Equal(t, []byte{0, 0, 0}, plan.Entries[0].Request)
 }
