@@ -116,7 +116,7 @@ func set[T any](v T) *T { return &v }
 func scenes() []scene {
 	return []scene{
 		clean(), keptAlive(), overload(), hung(), onlyErrors(), lostWorkers(), tooFewWorkers(), interrupted(),
-		portsUsedUp(), oldProtocol(), unreachable(), crossed(), unbalanced(),
+		portsUsedUp(), oldProtocol(), unreachable(), crossed(), unbalanced(), noisyHost(),
 	}
 }
 
@@ -253,4 +253,16 @@ func unbalanced() scene {
 	succeed(&r, 1000, 800*time.Microsecond, 0, 10)
 	r.Tally.Begun += 3
 	return scene{name: "unbalanced", run: r}
+}
+
+func noisyHost() scene {
+	r := newRun()
+	succeed(&r, 40000, 800*time.Microsecond, 0, 10)
+	grow(&r, map[string]uint64{
+		"netstat TcpExt ListenOverflows": 1234, "netstat TcpExt ListenDrops": 1240, "netstat TcpExt TCPSynRetrans": 1190,
+		"snmp Tcp ActiveOpens": 70_000, "snmp Tcp OutSegs": 900_000, "snmp Tcp RetransSegs": 9000,
+		"nf_conntrack all count": 39_000, "stat cpu user": 900, "stat cpu steal": 100,
+		"softirqs NET_RX cpu0": 900_000, "softirqs NET_RX cpu1": 1000, "stat cpu0 user": 100, "stat cpu0 softirq": 900,
+	})
+	return scene{name: "noisy_host", run: r}
 }

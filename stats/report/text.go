@@ -28,6 +28,7 @@ func Text(w io.Writer, r *stats.Run, v stats.Verdict) error {
 		p.failures(r)
 		p.latency(r)
 		p.timeline(r)
+		p.host(r)
 	}
 	p.verdict(r, v)
 	_, err := w.Write(p.Bytes())
