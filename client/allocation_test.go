@@ -67,6 +67,7 @@ func TestNoRequestAllocates(t *testing.T) {
 	}{
 		{"one connection per request", func(*Plan) {}},
 		{"one connection for all", func(p *Plan) { p.Reuse = true }},
+		{"a list of requests", func(p *Plan) { p.Entries, p.ByEntry = append(p.Entries, p.Entries[0], p.Entries[0]), true }},
 		{"without waiting for an answer", func(p *Plan) { p.Force = true }},
 		{"refused and not paced", func(p *Plan) { p.Address, p.Classic = rawAddress(refused), true }},
 	} {

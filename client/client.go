@@ -25,12 +25,14 @@ type client struct {
 	waited     bool     // since its last request began
 
 	phase  stats.Phase
-	begun  int64  // when the request under way began
-	first  int64  // when the first byte of its answer came
-	until  int64  // when the present wait is over, ready or not
-	pause  int64  // length of the last pause after a failed connect
-	sent   int    // bytes of the request
-	entry  *Entry // the request under way, or the last one
+	begun  int64 // when the request under way began
+	first  int64 // when the first byte of its answer came
+	until  int64 // when the present wait is over, ready or not
+	pause  int64 // length of the last pause after a failed connect
+	sent   int   // bytes of the request
+	turn   int   // the entry of the plan under way, or the last one
+	entry  *Entry
+	got    uint64 // bytes of its answer
 	why    failure
 	answer http1.Parser
 
@@ -89,7 +91,8 @@ func (c *client) request() step {
 	tally := &c.loop.tally
 	tally.Begun++
 	c.begun, c.first, c.waited, c.why = c.loop.readClock(), 0, false, failure{}
-	c.entry = &c.loop.plan.Entries[c.loop.walk.take()]
+	c.turn, c.got = c.loop.walk.take(), 0
+	c.entry = &c.loop.plan.Entries[c.turn]
 	c.answer.Reset(c.entry.Answer)
 	if c.fd < 0 {
 		return c.requestAnew()
@@ -124,12 +127,18 @@ func (c *client) count(result step) {
 			tally.NoConn++
 		}
 		tally.Fail(c.why.class, c.phase, int(c.why.errno), now, now-c.begun)
+		if c.loop.plan.ByEntry {
+			tally.Entries.At(c.turn).Fail(c.got, now-c.begun)
+		}
 		return
 	}
 	tally.Succeeded++
 	tally.Total.Record(now - c.begun)
 	if c.first > 0 {
 		tally.FirstByte.Record(c.first - c.begun)
+	}
+	if c.loop.plan.ByEntry {
+		tally.Entries.At(c.turn).Succeed(c.got, now-c.begun)
 	}
 }
 
@@ -317,6 +326,7 @@ func (c *client) feed(b []byte) step {
 	}
 	c.phase = stats.Receiving
 	tally.BytesRead += uint64(len(b))
+	c.got += uint64(len(b))
 	body := c.answer.Body()
 	n, state := c.answer.Feed(b)
 	tally.BytesBody += c.answer.Body() - body
@@ -341,6 +351,9 @@ func (c *client) complete(reusable bool) step {
 		return done
 	}
 	c.loop.tally.Status(status)
+	if plan.ByEntry {
+		c.loop.tally.Entries.At(c.turn).Status(status)
+	}
 	if !plan.Expect.Has(status) {
 		c.why = failure{class: stats.StatusClass(status)}
 		return failed

@@ -157,6 +157,15 @@ func (o *outcome) balance(t testing.TB, plan *Plan) {
 	for i := 1; i < len(o.reports); i++ {
 		assert.Less(t, o.reports[i-1].second, o.reports[i].second, "each second once, in order")
 	}
+	if plan.ByEntry {
+		var succeeded, failed uint64
+		for _, e := range o.Entries.All() {
+			succeeded += e.Succeeded
+			failed += e.Failed
+			assert.Equal(t, e.Succeeded, e.Total.Count())
+		}
+		assert.Equal(t, [2]uint64{o.Succeeded, o.Failed}, [2]uint64{succeeded, failed}, "each request belongs to an entry")
+	}
 	if plan.Limited {
 		assert.LessOrEqual(t, o.Begun, plan.Requests)
 	}

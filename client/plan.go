@@ -29,6 +29,7 @@ type Plan struct {
 	Order    Order     // how a list is walked
 	Seed     uint64    // of a walk at random, the same for all workers
 	First    uint64    // where this worker's walk begins: an entry, or at random a stream of its own
+	ByEntry  bool      // count for each entry what came of it
 	Reuse    bool      // keep connections open between requests
 	Force    bool      // do not wait for the answer
 	Classic  bool      // webbench's own idea of success, and no pacing
@@ -63,6 +64,9 @@ const oneSegment = 1200
 func (p *Plan) long() bool {
 	return slices.ContainsFunc(p.Entries, func(e Entry) bool { return len(e.Request) > oneSegment })
 }
+
+// MostEntries is how long a list of requests may be.
+const MostEntries = 10_000
 
 // Entry is one request to send, built once in the parent.
 type Entry struct {

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"horde/client/http1"
+	"horde/stats"
 )
 
 // turns are the next n entries of a walk through length entries.
@@ -71,11 +72,18 @@ func TestClientsTakeTurnsOnTheList(t *testing.T) {
 				Request: fmt.Appendf(nil, "%s /%d HTTP/1.1\r\nHost: test\r\n\r\n", method, i), Answer: http1.AnswerTo(method, http1.HTTP11),
 			})
 		}
-		plan.Entries[2].Close = true
+		plan.Entries[2].Close, plan.ByEntry = true, true
 		o := drive(t, plan)
 		require.EqualValues(t, 30, o.Succeeded, o.endings())
 		assert.Equal(t, map[string]uint64{"GET /0": 10, "HEAD /1": 10, "GET /2": 10}, seen)
 		assert.EqualValues(t, 20*5, o.BytesBody)
+		for n, length := range []uint64{43, 38, 43} {
+			e := o.Entries.Find(n)
+			require.NotNil(t, e)
+			assert.Equal(t, [2]uint64{10, 0}, [2]uint64{e.Succeeded, e.Failed})
+			assert.Equal(t, 10*length, e.BytesRead)
+			assert.Equal(t, []stats.StatusCount{{Status: 200, Count: 10}}, e.Statuses)
+		}
 		assert.GreaterOrEqual(t, o.Opened, uint64(10), "each third request ends its connection")
 		assert.LessOrEqual(t, o.Opened, uint64(10+clients))
 	})

@@ -28,6 +28,8 @@ type Tally struct {
 	Total     Histogram // request begun to answer complete, succeeded requests only
 	Connect   Histogram // connections established
 	FirstByte Histogram // request begun to first byte of the answer, succeeded requests only
+
+	Entries Entries // of a list of requests; empty where there is none
 }
 
 // StatusCount counts complete answers of one status, expected or not.
@@ -48,16 +50,16 @@ type Failure struct {
 }
 
 // Status counts one complete answer.
-func (t *Tally) Status(status int) { t.addStatus(status, 1) }
+func (t *Tally) Status(status int) { t.Statuses = addStatus(t.Statuses, status, 1) }
 
-func (t *Tally) addStatus(status int, n uint64) {
-	for i := range t.Statuses {
-		if t.Statuses[i].Status == status {
-			t.Statuses[i].Count += n
-			return
+func addStatus(counts []StatusCount, status int, n uint64) []StatusCount {
+	for i := range counts {
+		if counts[i].Status == status {
+			counts[i].Count += n
+			return counts
 		}
 	}
-	t.Statuses = append(t.Statuses, StatusCount{status, n})
+	return append(counts, StatusCount{status, n})
 }
 
 // Fail counts one failed request that ended at the time at after spent ns.
@@ -94,7 +96,7 @@ func (t *Tally) Add(o *Tally) {
 	t.NoConn += o.NoConn
 	t.Overslept += o.Overslept
 	for _, s := range o.Statuses {
-		t.addStatus(s.Status, s.Count)
+		t.Statuses = addStatus(t.Statuses, s.Status, s.Count)
 	}
 	for _, f := range o.Failures {
 		t.addFailure(f)
@@ -102,6 +104,7 @@ func (t *Tally) Add(o *Tally) {
 	t.Total.Add(&o.Total)
 	t.Connect.Add(&o.Connect)
 	t.FirstByte.Add(&o.FirstByte)
+	t.Entries.add(&o.Entries)
 }
 
 // Reset empties the tally and keeps its memory.
@@ -110,9 +113,11 @@ func (t *Tally) Reset() {
 	total.Reset()
 	connect.Reset()
 	first.Reset()
+	entries := t.Entries
+	entries.reset()
 	*t = Tally{
 		Statuses: t.Statuses[:0], Failures: t.Failures[:0],
-		Total: total, Connect: connect, FirstByte: first,
+		Total: total, Connect: connect, FirstByte: first, Entries: entries,
 	}
 }
 

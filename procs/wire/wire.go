@@ -35,11 +35,11 @@ import (
 // Magic opens a worker's stream; the digit is the version of the format.
 const Magic = "horde-wire 1\n"
 
-// What a reader believes a frame may hold, in bytes: a plan has a request body
-// in it, a report at most three full histograms.
+// What a reader believes a frame may hold, in bytes: a plan has the requests
+// in it, a report three full histograms and what it counted of each of them.
 const (
 	MaxPlan   = 1 << 30
-	MaxReport = 1 << 20
+	MaxReport = 1 << 24
 )
 
 // Kind is the kind of a frame.
@@ -96,12 +96,12 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	}
 	b = binary.AppendUvarint(b, uint64(len(p.Entries)))
 	for i := range p.Entries {
-		b = appendEntry(b, &p.Entries[i])
+		b = appendRequest(b, &p.Entries[i])
 	}
 	b = append(b, byte(p.Order))
 	b = binary.AppendUvarint(b, p.Seed)
 	b = binary.AppendUvarint(b, p.First)
-	b = appendBools(b, p.Reuse, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
+	b = appendBools(b, p.ByEntry, p.Reuse, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
 	b = binary.AppendUvarint(b, uint64(p.Clients))
 	b = binary.AppendUvarint(b, p.Requests)
 	for _, d := range [...]time.Duration{p.FirstStart, p.StartGap, p.Duration, p.Timeout, p.ConnectTimeout} {
@@ -113,7 +113,7 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	return end(b, start)
 }
 
-func appendEntry(b []byte, e *client.Entry) []byte {
+func appendRequest(b []byte, e *client.Entry) []byte {
 	b = appendBytes(b, e.Request)
 	b = append(b, byte(e.Answer))
 	return appendBools(b, e.Resend, e.Close)
@@ -130,7 +130,7 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	}
 	p.Entries = make([]client.Entry, d.length())
 	for i := range p.Entries {
-		d.entry(&p.Entries[i])
+		d.request(&p.Entries[i])
 	}
 	if len(p.Entries) == 0 {
 		d.fail("a plan without a request")
@@ -140,7 +140,7 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	}
 	p.Seed = d.uint()
 	p.First = d.uint()
-	d.bools(&p.Reuse, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
+	d.bools(&p.ByEntry, &p.Reuse, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
 	p.Clients = d.int()
 	p.Requests = d.uint()
 	for _, t := range [...]*time.Duration{&p.FirstStart, &p.StartGap, &p.Duration, &p.Timeout, &p.ConnectTimeout} {
@@ -152,7 +152,7 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	return p, d.end()
 }
 
-func (d *decoder) entry(e *client.Entry) {
+func (d *decoder) request(e *client.Entry) {
 	e.Request = d.bytes()
 	if e.Answer = http1.Answer(d.byte()); e.Answer > http1.Answer09 {
 		d.fail("kind of answer")
@@ -263,11 +263,7 @@ func appendTally(b []byte, t *stats.Tally) []byte {
 	for _, n := range counters(t) {
 		b = binary.AppendUvarint(b, *n)
 	}
-	b = binary.AppendUvarint(b, uint64(len(t.Statuses)))
-	for _, s := range t.Statuses {
-		b = binary.AppendUvarint(b, uint64(s.Status))
-		b = binary.AppendUvarint(b, s.Count)
-	}
+	b = appendStatuses(b, t.Statuses)
 	b = binary.AppendUvarint(b, uint64(len(t.Failures)))
 	for _, f := range t.Failures {
 		b = append(b, byte(f.Class), byte(f.Phase))
@@ -280,6 +276,15 @@ func appendTally(b []byte, t *stats.Tally) []byte {
 	for _, h := range histograms(t) {
 		b = appendHistogram(b, h)
 	}
+	return appendEntries(b, &t.Entries)
+}
+
+func appendStatuses(b []byte, statuses []stats.StatusCount) []byte {
+	b = binary.AppendUvarint(b, uint64(len(statuses)))
+	for _, s := range statuses {
+		b = binary.AppendUvarint(b, uint64(s.Status))
+		b = binary.AppendUvarint(b, s.Count)
+	}
 	return b
 }
 
@@ -287,9 +292,7 @@ func (d *decoder) tally(t *stats.Tally) {
 	for _, n := range counters(t) {
 		*n = d.count()
 	}
-	for range d.length() {
-		t.Statuses = append(t.Statuses, stats.StatusCount{Status: d.int(), Count: d.count()})
-	}
+	t.Statuses = d.statuses(t.Statuses)
 	var failed uint64
 	for range d.length() {
 		f := stats.Failure{
@@ -311,6 +314,14 @@ func (d *decoder) tally(t *stats.Tally) {
 	if t.Total.Count() != t.Succeeded {
 		d.fail("succeeded is not the number of latencies")
 	}
+	d.entries(t)
+}
+
+func (d *decoder) statuses(into []stats.StatusCount) []stats.StatusCount {
+	for range d.length() {
+		into = append(into, stats.StatusCount{Status: d.int(), Count: d.count()})
+	}
+	return into
 }
 
 // appendHistogram writes the summary, then the buckets as gap and count.

@@ -52,7 +52,22 @@ func randomTally(r *rand.Rand) *stats.Tally {
 		}
 	}
 	t.Succeeded = t.Total.Count()
+	if r.IntN(2) == 0 {
+		shareOut(r, t)
+	}
 	return t
+}
+
+// shareOut makes what a tally counted that of a few entries.
+func shareOut(r *rand.Rand, t *stats.Tally) {
+	some := []int{0, r.IntN(client.MostEntries), client.MostEntries - 1}
+	pick := func() *stats.EntryTally { return t.Entries.At(some[r.IntN(len(some))]) }
+	for range t.Succeeded {
+		e := pick()
+		e.Succeed(number(r)>>8, int64(number(r)>>8))
+		e.Status(200 + r.IntN(3))
+	}
+	pick().Failed = t.Failed
 }
 
 func randomBytes(r *rand.Rand, most int) []byte {
@@ -68,7 +83,8 @@ func randomPlan(r *rand.Rand) *client.Plan {
 		Address: randomBytes(r, 29),
 		Entries: make([]client.Entry, 1+r.IntN(4)),
 		Order:   client.Order(r.IntN(2)), Seed: r.Uint64(), First: r.Uint64(),
-		Reuse: r.IntN(2) == 0, Force: r.IntN(2) == 0,
+		ByEntry: r.IntN(2) == 0,
+		Reuse:   r.IntN(2) == 0, Force: r.IntN(2) == 0,
 		Classic: r.IntN(2) == 0, HalfSend: r.IntN(2) == 0, Limited: r.IntN(2) == 0,
 		Clients: int(number(r)), Requests: r.Uint64() >> r.IntN(64),
 		Duration: time.Duration(number(r)), Timeout: time.Duration(number(r)),
@@ -131,6 +147,13 @@ func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
 		for i, h := range histograms(want) {
 			require.Equal(t, h.Summary(), histograms(kept)[i].Summary())
 			require.Equal(t, h.Buckets(), histograms(kept)[i].Buckets())
+		}
+		require.Len(t, kept.Entries.All(), len(want.Entries.All()))
+		for _, e := range want.Entries.All() {
+			got := kept.Entries.Find(e.Number)
+			require.Equal(t, e.Total.Buckets(), got.Total.Buckets())
+			require.ElementsMatch(t, e.Statuses, got.Statuses)
+			require.Equal(t, [3]uint64{e.Failed, e.BytesRead, uint64(e.ClientTime)}, [3]uint64{got.Failed, got.BytesRead, uint64(got.ClientTime)})
 		}
 	}
 }
@@ -314,10 +337,15 @@ func TestFullHistogramsFitIntoAReport(t *testing.T) {
 
 func TestIntervalsThatContradictThemselvesAreRefused(t *testing.T) {
 	failure := stats.Failure{Class: stats.Refused, Phase: stats.Connecting, Count: 2}
+	first := func(t *stats.Tally) *stats.EntryTally { return t.Entries.At(0) }
 	rows := []struct {
 		name, want string
 		spoil      func(*stats.Tally)
 	}{
+		{"an entry with one success more", "latencies", func(t *stats.Tally) { first(t).Succeeded++ }},
+		{"an entry with one failure more", "add up", func(t *stats.Tally) { first(t).Failed++ }},
+		{"an entry with a latency more", "add up", func(t *stats.Tally) { t.Entries.At(1).Succeed(1, 1) }},
+		{"an entry beyond the longest list", "number of an entry", func(t *stats.Tally) { t.Entries.At(client.MostEntries) }},
 		{"failed is not the sum of its classes", "sum of its classes", func(t *stats.Tally) { t.Failed++ }},
 		{"a class too much", "sum of its classes", func(t *stats.Tally) { t.Failures = append(t.Failures, failure) }},
 		{"succeeded is not the number of latencies", "number of latencies", func(t *stats.Tally) { t.Succeeded++ }},
@@ -341,10 +369,21 @@ func TestIntervalsThatContradictThemselvesAreRefused(t *testing.T) {
 			Statuses: []stats.StatusCount{{Status: 200, Count: 1}}, Succeeded: 1,
 		}
 		tally.Total.Record(5e6)
+		first(tally).Succeed(100, 5e6)
+		first(tally).Failed = 2
 		require.NoError(t, read(KindInterval, only(t, AppendInterval(nil, 0, tally), KindInterval)))
 		row.spoil(tally)
 		assert.ErrorContains(t, read(KindInterval, only(t, AppendInterval(nil, 0, tally), KindInterval)), row.want, row.name)
 	}
+}
+
+func TestAnEntryThatComesTwiceIsRefused(t *testing.T) {
+	var one stats.Entries
+	one.At(5)
+	b := appendEntries(nil, &one)
+	d := decoder{b: append(append([]byte{2}, b[1:]...), b[1:]...)}
+	d.entries(new(stats.Tally))
+	assert.ErrorContains(t, d.end(), "number of an entry")
 }
 
 // histogramBytes is a histogram as it is sent: the summary, then gaps and counts.
