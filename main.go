@@ -422,14 +422,23 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 	}
 	result.Plan.Address = address.String()
 	show, clear := p.progress(asked.Progress)
+	allowed, _ := procs.AllowedCPUs()
+	meter := host.NewMeter(allowed)
 	result.Host.Begin = host.Tree("/").State()
-	outcome, err := procs.Run(procs.Options{Plan: plan, Workers: workers, CPUs: cpus, Signals: signals, Progress: show})
+	outcome, err := procs.Run(procs.Options{
+		Plan: plan, Workers: workers, CPUs: cpus, Signals: signals, Progress: show, Look: meter.Look,
+	})
 	clear()
 	if err != nil {
 		return p.notRun(err)
 	}
 	result.Host.End = host.Tree("/").StateAfter()
 	fill(result, outcome)
+	if g := meter.Generator(); g != nil {
+		g.ParentCPU, g.Workers = outcome.ParentCPU, result.Workers.Load(len(allowed), result.Measured)
+		g.TargetHere = target.CheckSource(address.Addr()) == nil // it can be bound to
+		result.Generator = g
+	}
 	if why != "" {
 		result.Reasons = append(result.Reasons, why)
 	}

@@ -22,6 +22,7 @@ type Options struct {
 
 	Signals  <-chan os.Signal     // the first stops the run, the second kills it
 	Progress func(stats.Snapshot) // called about once a second, nil = not wanted
+	Look     func()               // called at the release, about once a second, and at the end of the run; nil = not wanted
 }
 
 // Outcome is what came of the workers. Counts of workers that were lost are in
@@ -36,6 +37,7 @@ type Outcome struct {
 	Coalescing stats.Coalescing
 	Series     []stats.Second
 	Workers    stats.Workers
+	ParentCPU  time.Duration // CPU that this process used from the release to the end
 	Reasons    []string
 }
 

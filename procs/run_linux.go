@@ -47,6 +47,7 @@ type run struct {
 	measured   time.Duration
 	reasons    []string
 	progress   progress
+	looks      looks
 }
 
 const signalSlot = -1
@@ -202,6 +203,7 @@ func (r *run) release() {
 			r.push(c)
 		}
 	}
+	r.looks.begin(r.options.Look)
 	if r.interrupted() {
 		r.stop()
 	}
@@ -216,6 +218,7 @@ func (r *run) collect() {
 		if !r.wait(r.patience()) && r.stopping {
 			r.callAgain()
 		}
+		r.looks.again(r.elapsed(), r.over())
 		r.showProgress()
 		if r.interrupted() {
 			r.stop()
@@ -228,6 +231,7 @@ func (r *run) collect() {
 		}
 		r.rest()
 	}
+	r.looks.again(r.elapsed(), true)
 }
 
 // rest lets reports pile up for a moment: to wake for each of thousands would
@@ -538,7 +542,7 @@ func (r *run) within(t time.Duration) time.Duration {
 func (r *run) outcome() *Outcome {
 	out := &Outcome{
 		StartedAt: r.startedAt, Measured: r.measured, Tally: r.tally, Unfinished: r.unfinished,
-		Lost: r.lost, Coalescing: r.coalescing, Workers: r.workers(),
+		Lost: r.lost, Coalescing: r.coalescing, Workers: r.workers(), ParentCPU: r.looks.used,
 	}
 	out.Reasons = r.reasons // what the workers said of their ends is in
 	out.Series = r.series.Seconds(out.Measured)

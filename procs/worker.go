@@ -50,9 +50,10 @@ func work() int {
 
 // worker is this process as it sees itself.
 type worker struct {
-	control, reports int    // its ends of the two pipes
-	out              []byte // frames under construction
-	in               []byte // bytes read from the control pipe and not decoded
+	control, reports int           // its ends of the two pipes
+	out              []byte        // frames under construction
+	in               []byte        // bytes read from the control pipe and not decoded
+	delay            time.Duration // runDelay when it was ready: reading it later would delay its first request
 }
 
 func (w *worker) run() error {
@@ -65,6 +66,7 @@ func (w *worker) run() error {
 	if err != nil {
 		return err
 	}
+	w.delay = runDelay()
 	w.out = wire.AppendReady(w.out)
 	if err := w.flush(); err != nil {
 		return err
@@ -89,9 +91,18 @@ func (w *worker) drive(plan *client.Plan, release int64) error {
 	w.out = wire.AppendFinal(w.out, &wire.Final{
 		Unfinished: end.Unfinished, End: time.Duration(end.At),
 		Coalesced: time.Duration(end.Coalesced), LongestMoment: time.Duration(end.LongestMoment), Lag: time.Duration(end.Lag),
-		StartCPU: before, CPUTime: cpuTime() - before, RunDelay: runDelay(),
+		StartCPU: before, CPUTime: cpuTime() - before, RunDelay: w.delaySince(),
 	})
 	return w.flush()
+}
+
+// delaySince is how long this process has waited for a CPU since it was ready.
+func (w *worker) delaySince() time.Duration {
+	now := runDelay()
+	if now < 0 || w.delay < 0 {
+		return -1
+	}
+	return max(now-w.delay, 0)
 }
 
 // report sends what was counted in a second; nothing if nothing was.

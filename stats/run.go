@@ -22,9 +22,10 @@ type Run struct {
 	Series     []Second
 	Coalescing Coalescing
 
-	Workers Workers
-	Host    Host
-	Reasons []string // sentences that ride with the result: what makes the numbers doubtful, or needs saying
+	Workers   Workers
+	Host      Host
+	Generator *Generator // nil: not measured
+	Reasons   []string   // sentences that ride with the result: what makes the numbers doubtful, or needs saying
 }
 
 // Tool identifies the program that measured.
@@ -111,7 +112,7 @@ type Worker struct {
 	Failed    uint64
 	StartCPU  time.Duration // CPU used until the release
 	CPUTime   time.Duration // and since
-	RunDelay  time.Duration // time its threads waited for a CPU
+	RunDelay  time.Duration // time its threads waited for a CPU since it was ready; -1 = unknown
 	Lag       time.Duration // by how much it looked at the clock too late, at worst
 	Exit      string        // "exit 0", "signal: killed", …
 	Lost      bool          // ended without a final record

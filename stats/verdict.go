@@ -52,6 +52,7 @@ func Judge(r *Run, limits Thresholds) Verdict {
 		v.judgeWorkers(&r.Workers)
 	}
 	v.judgeLocalLimits(r)
+	v.judgeGenerator(r)
 	v.judgeLag(r)
 	v.judgeSuccess(r)
 	v.judgeThresholds(r, limits)
@@ -140,7 +141,7 @@ func lossCauses(w *Workers) string {
 	return strings.Join(causes, ", ")
 }
 
-// judgeLocalLimits names every limit of this host that was met. Above 0.1 % of
+// judgeLocalLimits names every limit of this host that was met. Above limitLocal of
 // all begun requests the run no longer speaks of the target.
 func (v *Verdict) judgeLocalLimits(r *Run) {
 	met := map[Class]uint64{}
@@ -156,7 +157,7 @@ func (v *Verdict) judgeLocalLimits(r *Run) {
 		v.say("%s %s times (%s of the requests begun): a limit of this host, not of the target; hint: %s",
 			class.Text(), units.Count(met[class]), units.Share(met[class], r.Tally.Begun), localHint(class, r.Plan.KeepAlive))
 	}
-	if r.LocalShare() > 0.001 {
+	if r.LocalShare() > limitLocal {
 		v.Valid = false
 		v.raise(ExitGenerator)
 	}

@@ -167,7 +167,6 @@ func TestJudge(t *testing.T) {
 			assert.Equal(t, row.valid, v.Valid, "valid")
 			assert.Equal(t, row.partial, v.Partial, "partial")
 			assert.Equal(t, row.reasons, strings.Join(v.Reasons, " | "))
-			assert.Nil(t, v.GeneratorLimited)
 			assert.Nil(t, v.Stationary)
 		})
 	}

@@ -206,7 +206,7 @@ type Final struct {
 	End        time.Duration // when it stopped counting, since the release
 	StartCPU   time.Duration // CPU it used until the release
 	CPUTime    time.Duration // and since
-	RunDelay   time.Duration // time its threads waited for a CPU; -1 = unknown
+	RunDelay   time.Duration // time its threads waited for a CPU since it was ready; -1 = unknown
 
 	Coalesced     time.Duration // slept to let answers collect, in all
 	LongestMoment time.Duration // and at once

@@ -66,6 +66,13 @@ type result struct {
 		FirstAtNS    int64  `json:"first_at_ns"`
 		LastAtNS     int64  `json:"last_at_ns"`
 	} `json:"failures"`
+	Generator struct {
+		CPUShare      *float64 `json:"cpu_share"`
+		RunDelayShare *float64 `json:"run_delay_share"`
+		HostBusyShare *float64 `json:"host_busy_share"`
+		ThrottledNS   *int64   `json:"throttled_ns"`
+		TargetHere    bool     `json:"target_here"`
+	} `json:"generator"`
 	Unfinished struct {
 		Connecting uint64 `json:"connecting"`
 		Sending    uint64 `json:"sending"`
@@ -100,9 +107,10 @@ type result struct {
 		} `json:"list"`
 	} `json:"workers"`
 	Verdicts struct {
-		Valid   bool     `json:"valid"`
-		Partial bool     `json:"partial"`
-		Reasons []string `json:"reasons"`
+		Valid            bool     `json:"valid"`
+		GeneratorLimited any      `json:"generator_limited"`
+		Partial          bool     `json:"partial"`
+		Reasons          []string `json:"reasons"`
 	} `json:"verdicts"`
 }
 

@@ -48,16 +48,23 @@ var sources = map[string]struct {
 // counters reads all sources. One that cannot be read is nil.
 func (t Tree) counters() stats.Counters {
 	c := stats.Counters{}
-	for name, s := range sources {
-		c[name] = nil
-		if text := t.read(s.file); text.Known() {
-			c[name] = s.read(text.Value)
-		}
+	for name := range sources {
+		c[name] = t.source(name)
 	}
 	t.countConnections(c)
 	c["cpu.stat"] = t.throttling()
 	c["thermal_throttle"] = t.thermal()
 	return c
+}
+
+// source reads one of them, nil if it cannot be read.
+func (t Tree) source(name string) table {
+	s := sources[name]
+	text := t.read(s.file)
+	if !text.Known() {
+		return nil
+	}
+	return s.read(text.Value)
 }
 
 // countConnections adds how many connections are tracked right now, under the

@@ -35,6 +35,7 @@ type Document struct {
 	Series      []Second          `json:"series"`
 	Workers     Workers           `json:"workers"`
 	Host        Host              `json:"host"`
+	Generator   *Generator        `json:"generator"` // nil: not measured
 	Verdicts    Verdicts          `json:"verdicts"`
 }
 
@@ -264,6 +265,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
 		Host:        Host{newHostState(r.Host.Begin), newHostState(r.Host.End)},
+		Generator:   newGenerator(r.Generator),
 		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons), &v.Exit},
 	}
 }

@@ -40,7 +40,7 @@ func (d *Document) run() (*stats.Run, error) {
 		Measured: time.Duration(d.Window.MeasuredNS), StartedAt: zero(d.Window.StartedAt),
 		Interrupted: zero(d.Window.Interrupted), Unreachable: zero(d.Window.Unreachable),
 		Unfinished: d.Unfinished.snapshot(), Lost: d.Requests.Lost,
-		Workers: d.Workers.workers(), Host: d.Host.Stats(),
+		Workers: d.Workers.workers(), Host: d.Host.Stats(), Generator: d.Generator.generator(),
 	}
 	if c := d.Coalescing; c != nil {
 		r.Coalescing = stats.Coalescing{Slept: time.Duration(c.SleptNS), Longest: time.Duration(c.LongestNS)}

@@ -31,6 +31,11 @@ func newRun() stats.Run {
 		StartedAt: time.Date(2026, 1, 2, 3, 4, 5, 678e6, time.UTC),
 		Measured:  10*time.Second + 2*time.Millisecond,
 		Workers:   stats.Workers{Asked: 4, Started: 4, Pinned: 4},
+		Generator: &stats.Generator{
+			Span: 10*time.Second + time.Millisecond, CPUs: 2, Busy: 0.85, Busiest: 0.86, Softirq: 0.11, Pressure: 0.07,
+			TargetHere: true, ParentCPU: 3 * time.Millisecond,
+			Workers: stats.WorkerLoad{CPUs: 2, CPU: 0.6, Busiest: 0.3, Delay: 0.002, Lag: 300 * time.Microsecond},
+		},
 	}
 	for i := range 4 {
 		r.Workers.List = append(r.Workers.List, stats.Worker{
@@ -116,7 +121,7 @@ func set[T any](v T) *T { return &v }
 func scenes() []scene {
 	return []scene{
 		clean(), keptAlive(), overload(), hung(), onlyErrors(), lostWorkers(), tooFewWorkers(), interrupted(),
-		portsUsedUp(), oldProtocol(), unreachable(), crossed(), unbalanced(), noisyHost(),
+		portsUsedUp(), oldProtocol(), unreachable(), crossed(), unbalanced(), noisyHost(), generatorLimited(),
 	}
 }
 
@@ -225,6 +230,16 @@ func portsUsedUp() scene {
 	return scene{name: "ports_used_up", run: r}
 }
 
+func generatorLimited() scene {
+	r := newRun()
+	succeed(&r, 40000, 800*time.Microsecond, 0, 10)
+	g := r.Generator
+	g.Busy, g.Busiest, g.Full, g.Steal, g.Softirq, g.Pressure = 0.995, 1, 8*time.Second, 0.021, 0.24, 0.98
+	g.Throttled, g.Quota, g.Dropped, g.Squeezed = 2*time.Second, 1.5, 7, 12
+	g.Workers = stats.WorkerLoad{CPUs: 2, CPU: 0.48, Busiest: 0.25, Delay: 0.62, Lag: 300 * time.Millisecond}
+	return scene{name: "generator_limited", run: r}
+}
+
 func oldProtocol() scene {
 	r := newRun()
 	r.Plan.HTTP = "0.9"
@@ -235,7 +250,7 @@ func oldProtocol() scene {
 
 func unreachable() scene {
 	r := newRun()
-	r.StartedAt, r.Measured, r.Workers = time.Time{}, 0, stats.Workers{Asked: 4}
+	r.StartedAt, r.Measured, r.Workers, r.Generator = time.Time{}, 0, stats.Workers{Asked: 4}, nil
 	r.Unreachable = "connect 127.0.0.1:8080: connection refused"
 	return scene{name: "unreachable", run: r, limits: stats.Thresholds{MinRate: set(100.0)}}
 }

@@ -30,6 +30,7 @@ func Text(w io.Writer, r *stats.Run, v stats.Verdict) error {
 		p.timeline(r)
 		p.host(r)
 	}
+	p.generator(r)
 	p.verdict(r, v)
 	_, err := w.Write(p.Bytes())
 	return err
@@ -159,7 +160,8 @@ func verdictWords(r *stats.Run, v stats.Verdict) string {
 	add(r.Interrupted != "", "INTERRUPTED")
 	add(v.Partial && r.Interrupted == "", "PARTIAL")
 	add(v.Partial && r.Interrupted != "" && (r.Workers.Lost > 0 || r.Workers.Started < r.Workers.Asked), "PARTIAL")
-	add(v.GeneratorLimited != nil && *v.GeneratorLimited, "GENERATOR-LIMITED")
+	// What is invalid for a limit of this host needs no second word for it.
+	add(v.Valid && v.GeneratorLimited != nil && *v.GeneratorLimited, "GENERATOR-LIMITED")
 	add(r.Unreachable == "" && r.Tally.Succeeded == 0, "BENCHMARK FAILED")
 	add(v.Exit == stats.ExitThreshold, "THRESHOLD CROSSED")
 	return strings.Join(words, "; ")
