@@ -26,10 +26,13 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"horde/client"
 	"horde/client/config"
 	"horde/client/nullserver"
+	"horde/client/secure"
 	"horde/client/target"
 	"horde/procs"
+	_ "horde/procs/secured" // workers for https
 	"horde/stats"
 	"horde/stats/host"
 	"horde/stats/report"
@@ -421,6 +424,10 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 		plan.Sources = append(plan.Sources, target.Address(netip.AddrPortFrom(a, 0)))
 	}
 	result.Plan.Address = address.String()
+	if err := p.handshake(&plan, result); err != nil {
+		result.Unreachable = err.Error()
+		return nil
+	}
 	show, clear := p.progress(asked.Progress)
 	allowed, _ := procs.AllowedCPUs()
 	meter := host.NewMeter(allowed)
@@ -443,6 +450,39 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 		result.Reasons = append(result.Reasons, why)
 	}
 	return nil
+}
+
+// handshake makes one TLS handshake, if the run is to make any. A certificate
+// that is not accepted would not be in the run either, so it is said once; what
+// else may have gone wrong is for the run to count.
+func (p *program) handshake(plan *client.Plan, result *stats.Run) error {
+	if plan.TLS == nil {
+		return nil
+	}
+	crypto, err := secure.New(plan.TLS)
+	if err != nil {
+		return err
+	}
+	trial := *plan
+	trial.ConnectTimeout = min(preflight, plan.ConnectTimeout)
+	class, reason := client.Knock(&trial, crypto)
+	asked := *plan.TLS
+	asked.Verified = crypto.Verified()
+	plan.TLS, result.Plan.TLS = &asked, crypto.Facts()
+	switch {
+	case class == stats.TLSVerify:
+		return fmt.Errorf("TLS handshake with %s: %w; --insecure takes any, --cacert names whom to trust", result.Plan.Address, reason)
+	case class != stats.ClassNone:
+		result.Reasons = append(result.Reasons, fmt.Sprintf("the handshake before the run failed: %s", handshakeWords(class, reason)))
+	}
+	return nil
+}
+
+func handshakeWords(class stats.Class, reason error) string {
+	if reason == nil {
+		return class.Text()
+	}
+	return fmt.Sprintf("%s (%v)", class.Text(), reason)
 }
 
 // portsPerSource is how many connections one source address takes well: the
@@ -539,7 +579,8 @@ func fill(result *stats.Run, o *procs.Outcome) {
 	asked := result.Workers.Asked
 	result.StartedAt, result.Measured = o.StartedAt, o.Measured
 	result.Tally, result.Unfinished, result.Lost = o.Tally, o.Unfinished, o.Lost
-	result.Series, result.Workers, result.Reasons = o.Series, o.Workers, o.Reasons
+	result.Series, result.Workers = o.Series, o.Workers
+	result.Reasons = append(result.Reasons, o.Reasons...)
 	result.Coalescing = o.Coalescing
 	result.Workers.Asked = asked
 	switch o.Signal {

@@ -81,12 +81,16 @@ func TestTheKernelIsTouchedInLinuxFilesOnly(t *testing.T) {
 	}
 }
 
-// The net package links the C library into a plain build, which costs every
-// worker more than half a millisecond at its start.
-func TestTheProgramDoesWithoutTheNetPackage(t *testing.T) {
-	deps := list(t, "{{.ImportPath}}", "-deps", ".")
-	assert.NotContains(t, deps, "net")
-	assert.NotContains(t, deps, "runtime/cgo")
+// A worker for plain http begins its life as soon as package procs and what it
+// imports are initialised. So that it never pays for TLS, none of that may be
+// what crypto/tls needs and is initialised late.
+func TestAPlainWorkerDoesWithoutTLSAndNet(t *testing.T) {
+	deps := list(t, "{{.ImportPath}}", "-deps", "./procs")
+	for _, late := range []string{"crypto/tls", "crypto/x509", "net", "net/netip", "runtime/cgo", "github.com/urfave/cli/v2"} {
+		assert.NotContains(t, deps, late)
+	}
+	all := list(t, "{{.ImportPath}}", "-deps", ".")
+	assert.Contains(t, all, "crypto/tls", "or the above says nothing")
 }
 
 func list(t *testing.T, format string, args ...string) []string {

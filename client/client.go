@@ -40,6 +40,8 @@ type client struct {
 	heldBytes int
 	heldErrno syscall.Errno
 
+	secured *secured // nil = plain
+
 	coroutine
 }
 
@@ -153,7 +155,7 @@ const (
 // settle readies the client for its next request and lets others have their
 // turn if the last one never had to wait.
 func (c *client) settle() step {
-	connectFailed := c.phase == stats.Connecting
+	connectFailed := c.phase == stats.Connecting || c.phase == stats.Handshaking
 	c.phase = stats.Idle
 	switch {
 	case connectFailed && !c.loop.plan.Classic:
@@ -170,9 +172,10 @@ func (c *client) settle() step {
 	return done
 }
 
-// connect opens a connection and sends the first bytes of the request on it.
+// connect opens a connection and, unless it is to be secured, sends the first
+// bytes of the request on it.
 func (c *client) connect() step {
-	c.phase = stats.Connecting
+	c.phase, c.secured = stats.Connecting, nil
 	tally, began := &c.loop.tally, c.loop.now
 	limit := began + int64(c.loop.plan.ConnectTimeout)
 	c.loop.ringBy(min(limit, c.deadline()))
@@ -191,22 +194,30 @@ func (c *client) connect() step {
 	}
 	tally.Opened++
 	tally.Connect.Record(c.loop.now - began)
+	if c.loop.crypto != nil {
+		return c.secure(limit)
+	}
 	return done
 }
 
 // establish tries to send until the connection is there. On loopback it is when
-// connect returns, so the first try tells and nothing is asked twice.
+// connect returns, so the first try tells and nothing is asked twice. Where the
+// request cannot go first, an empty one tells the same.
 func (c *client) establish(limit int64) step {
 	until := min(limit, c.deadline())
+	first := c.entry.Request
+	if c.loop.crypto != nil {
+		first = nil
+	}
 	for {
-		n, errno := send(c.fd, c.entry.Request)
+		n, errno := send(c.fd, first)
 		c.loop.readClock()
 		switch {
 		case errno == 0:
 			c.sent = n
 			c.loop.tally.BytesWritten += uint64(n)
 			return done
-		case errno == syscall.ECONNRESET || errno == syscall.EPIPE:
+		case broke(errno):
 			// Only an established connection can be reset: a reset that
 			// answers a SYN is ECONNREFUSED. What came before it is still readable.
 			c.sent, c.why.errno = 0, errno
@@ -249,13 +260,13 @@ func (c *client) exchange(reused bool) step {
 func (c *client) sendRest(reused bool) step {
 	request := c.entry.Request
 	for c.sent < len(request) {
-		n, errno := send(c.fd, request[c.sent:])
+		n, errno := c.send(request[c.sent:])
 		switch {
 		case errno == 0:
 			c.sent += n
 			c.loop.tally.BytesWritten += uint64(n)
 			continue
-		case errno == syscall.ECONNRESET || errno == syscall.EPIPE:
+		case broke(errno):
 			c.why.errno = cmp.Or(c.why.errno, errno)
 			return pending
 		case !again(errno):
@@ -312,11 +323,21 @@ func (c *client) read(reused bool) step {
 }
 
 func (c *client) recv() (int, syscall.Errno) {
-	if c.held {
+	switch {
+	case c.secured != nil:
+		return c.secured.recv(c.loop.buf)
+	case c.held:
 		c.held = false
 		return c.heldBytes, c.heldErrno
 	}
 	return recv(c.fd, c.loop.buf)
+}
+
+func (c *client) send(b []byte) (int, syscall.Errno) {
+	if c.secured != nil {
+		return c.secured.send(b)
+	}
+	return send(c.fd, b)
 }
 
 func (c *client) feed(b []byte) step {
@@ -344,6 +365,7 @@ func (c *client) feed(b []byte) step {
 func (c *client) complete(reusable bool) step {
 	plan := &c.loop.plan
 	if !reusable || !plan.Reuse || c.entry.Close || c.hungUp || c.sent < len(c.entry.Request) {
+		c.leave()
 		c.served, c.fd = c.fd, -1
 	}
 	status := c.answer.Status()
@@ -365,6 +387,9 @@ func (c *client) complete(reusable bool) step {
 func (c *client) end(reused bool) step {
 	switch c.answer.End() {
 	case http1.Done:
+		if c.secured != nil && c.secured.cut {
+			return c.fail(stats.BodyShort, 0) // anybody can end a TCP stream (RFC 8446 section 6.1)
+		}
 		return c.complete(false)
 	case http1.Empty:
 		return c.empty(reused)
@@ -394,8 +419,10 @@ func (c *client) empty(reused bool) step {
 // broken judges a connection that a system call found broken.
 func (c *client) broken(errno syscall.Errno, reused bool) step {
 	c.why.errno = errno
-	reset := errno == syscall.ECONNRESET || errno == syscall.EPIPE
+	reset := broke(errno)
 	switch {
+	case c.secured != nil && c.secured.class != stats.ClassNone:
+		return c.fail(c.secured.class, 0)
 	case reset && c.answer.Started():
 		return c.fail(stats.ResetBody, errno)
 	case reset && reused:
@@ -424,8 +451,16 @@ func (c *client) closeServed() {
 func (c *client) drop() {
 	c.closeServed()
 	if c.fd >= 0 {
+		c.leave()
 		closeSocket(c.fd)
 		c.fd = -1
+	}
+}
+
+// leave tells the peer that nothing follows, where TCP alone does not tell.
+func (c *client) leave() {
+	if c.secured != nil {
+		c.secured.leave()
 	}
 }
 
@@ -445,6 +480,8 @@ func lateClass(phase stats.Phase) stats.Class {
 	switch phase {
 	case stats.Connecting:
 		return stats.TimeoutConnect
+	case stats.Handshaking:
+		return stats.TLSTimeout
 	case stats.Waiting:
 		return stats.TimeoutTTFB
 	case stats.Receiving:
@@ -452,6 +489,9 @@ func lateClass(phase stats.Phase) stats.Class {
 	}
 	return stats.TimeoutTotal
 }
+
+// broke reports whether the peer has broken the connection.
+func broke(errno syscall.Errno) bool { return errno == syscall.ECONNRESET || errno == syscall.EPIPE }
 
 // connectClass names what an errno means for a connection.
 func connectClass(errno syscall.Errno) stats.Class {

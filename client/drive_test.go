@@ -94,7 +94,7 @@ const patience = time.Minute
 func runLocked(plan *Plan, clock Clock, control int, report func(int, *stats.Tally) error) (Ending, error) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	return Run(plan, clock, control, report)
+	return Run(plan, nil, clock, control, report)
 }
 
 // drive runs a plan to its end and checks its books.

@@ -17,6 +17,7 @@ const second = 1e9
 // clock they go by and the ways to wait.
 type loop struct {
 	plan    Plan
+	crypto  Crypto // nil = plain connections
 	address address
 	sources []address
 	clock   Clock
@@ -99,26 +100,12 @@ func (e *Ending) Close() {
 // clock shows 0 it waits. report gets what was counted in a second that is
 // over, and at the end what was counted since; it must not keep the tally.
 //
+// crypto secures the connections if the plan has them secured.
+//
 // The calling goroutine must be locked to its thread, as the first is while
 // packages are initialised. (Locking it here would start one more thread.)
-func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.Tally) error) (Ending, error) {
-	l := &loop{
-		plan: *plan, address: newAddress(plan.Address), clock: clock, control: control, report: report,
-		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10), kind: nonBlocking,
-		tick: second, end: math.MaxInt64, left: plan.Requests, walk: newWalk(plan), long: plan.long(),
-	}
-	if plan.Duration > 0 {
-		l.end = int64(plan.Duration)
-	}
-	for _, s := range plan.Sources {
-		l.sources = append(l.sources, newAddress(s))
-	}
-	for i := range l.clients {
-		l.clients[i] = client{loop: l, slot: uint32(i), fd: -1, served: -1}
-		if n := len(plan.Sources); n > 0 {
-			l.clients[i].source = &l.sources[i%n]
-		}
-	}
+func Run(plan *Plan, crypto Crypto, clock Clock, control int, report func(second int, t *stats.Tally) error) (Ending, error) {
+	l := newLoop(plan, crypto, clock, control, report)
 	l.awaitRelease()
 	run := l.runPacked
 	if len(l.clients) == 1 {
@@ -136,6 +123,27 @@ func Run(plan *Plan, clock Clock, control int, report func(second int, t *stats.
 		end.Close()
 	}
 	return end, l.broken
+}
+
+func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(second int, t *stats.Tally) error) *loop {
+	l := &loop{
+		plan: *plan, crypto: crypto, address: newAddress(plan.Address), clock: clock, control: control, report: report,
+		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10), kind: nonBlocking,
+		tick: second, end: math.MaxInt64, left: plan.Requests, walk: newWalk(plan), long: plan.long(),
+	}
+	if plan.Duration > 0 {
+		l.end = int64(plan.Duration)
+	}
+	for _, s := range plan.Sources {
+		l.sources = append(l.sources, newAddress(s))
+	}
+	for i := range l.clients {
+		l.clients[i] = client{loop: l, slot: uint32(i), fd: -1, served: -1}
+		if n := len(plan.Sources); n > 0 {
+			l.clients[i].source = &l.sources[i%n]
+		}
+	}
+	return l
 }
 
 func (l *loop) awaitRelease() {
@@ -227,7 +235,7 @@ func (l *loop) due(at int64) { l.lag = max(l.lag, l.now-at) }
 // runAlone is the shape of one client in its own process: waiting blocks.
 func (l *loop) runAlone() error {
 	l.wait = l.waitAlone
-	if !l.plan.Reuse {
+	if !l.plan.Reuse && l.crypto == nil {
 		// Without a bell it polls: a matter of speed, not of results.
 		if l.bell.hang(l.control) == nil {
 			defer l.bell.takeDown()

@@ -25,6 +25,7 @@ type Address []byte
 type Plan struct {
 	Address  Address
 	Sources  []Address // to connect from, in turn by client; empty = the kernel chooses
+	TLS      *TLS      // nil = connections are not secured
 	Entries  []Entry   // what to send: one request, or a list of them
 	Order    Order     // how a list is walked
 	Seed     uint64    // of a walk at random, the same for all workers

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -24,6 +25,7 @@ type child struct {
 	control     int      // our end of its control pipe, -1 = closed
 	report      int      // our end of its report pipe, -1 = closed
 	args        []string // its whole command line
+	env         []string // and environment
 	state       state
 	out         []byte // what the control pipe had no room for yet
 	owed        bool   // out is not empty, and the loop is told when there is room
@@ -53,7 +55,6 @@ const (
 // that started a process, not to its parent process (prctl(2)).
 type starter struct {
 	path     string
-	env      []string
 	null     int // /dev/null
 	children []*child
 	plan     func(*child) []byte
@@ -77,7 +78,7 @@ func startAll(children []*child, plan func(*child) []byte, cancel func() bool) (
 	hold := make(chan struct{})
 	failures := make(chan error, len(byCPU))
 	for _, group := range byCPU {
-		s := starter{path: workerPath(), env: workerEnv, null: null, children: group, plan: plan, cancel: cancel}
+		s := starter{path: workerPath(), null: null, children: group, plan: plan, cancel: cancel}
 		started.Add(1)
 		released.Add(1)
 		go func() {
@@ -103,9 +104,18 @@ func startAll(children []*child, plan func(*child) []byte, cancel func() bool) (
 
 // workerEnv is all that a worker's runtime needs to be told: one processor
 // (and no search for a quota in the control groups, which keeps two files open),
-// no collections (it allocates nothing in the steady state) and no signals to
-// preempt a thread that has nobody to make room for.
-var workerEnv = []string{"GOMAXPROCS=1", "GOGC=off", "GODEBUG=asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0"}
+// no collections (it allocates nothing in the steady state, unless it makes TLS
+// sessions) and no signals to preempt a thread that has nobody to make room for.
+func workerEnv(secured bool) []string {
+	collect := "GOGC=off"
+	if secured {
+		collect = "GOGC=100"
+	}
+	return slices.Concat(raceEnv, []string{"GOMAXPROCS=1", collect, "GODEBUG=asyncpreemptoff=1,containermaxprocs=0,updatemaxprocs=0"})
+}
+
+// raceEnv is what tests add.
+var raceEnv []string
 
 func (s *starter) start() error {
 	if cpu := s.children[0].cpu; cpu >= 0 {
@@ -154,7 +164,7 @@ func (s *starter) startOne(c *child) (err error) {
 	}
 	null := uintptr(s.null)
 	pid, err := syscall.ForkExec(s.path, c.args, &syscall.ProcAttr{
-		Env:   s.env,
+		Env:   c.env,
 		Files: []uintptr{null, null, 2, uintptr(control[0]), uintptr(report[1])},
 		Sys:   &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL},
 	})

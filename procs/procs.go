@@ -71,6 +71,9 @@ func Run(o Options) (*Outcome, error) {
 }
 
 func (r *run) perform() (*Outcome, error) {
+	if r.options.Plan.TLS != nil && newCrypto == nil {
+		panic("procs: internal error: package procs/secured is not linked")
+	}
 	if err := r.open(); err != nil {
 		return nil, err
 	}
@@ -99,7 +102,8 @@ func (r *run) perform() (*Outcome, error) {
 func layOut(o Options) []*child {
 	children := make([]*child, o.Workers)
 	for i := range children {
-		c := &child{id: i, args: workerArgs(i), clients: share(o.Plan.Clients, o.Workers, i), cpu: -1, control: -1, report: -1}
+		secured := o.Plan.TLS != nil
+		c := &child{id: i, args: workerArgs(i, secured), env: workerEnv(secured), clients: share(o.Plan.Clients, o.Workers, i), cpu: -1, control: -1, report: -1}
 		if len(o.CPUs) > 0 {
 			c.cpu = o.CPUs[i%len(o.CPUs)]
 		}

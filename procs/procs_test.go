@@ -37,7 +37,7 @@ func TestClientsAndCPUsAreSharedOutEvenly(t *testing.T) {
 		clients, onCPU := 0, map[int]int{}
 		for i, c := range children {
 			require.Equal(t, i, c.id)
-			require.Equal(t, workerArgs(i), c.args)
+			require.Equal(t, workerArgs(i, false), c.args)
 			clients += c.clients
 			onCPU[c.cpu]++
 		}

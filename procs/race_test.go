@@ -3,4 +3,4 @@
 package procs
 
 // The race detector would have each worker wait for a second before it ends.
-func init() { workerEnv = append(workerEnv, "GORACE=atexit_sleep_ms=0") }
+func init() { raceEnv = []string{"GORACE=atexit_sleep_ms=0"} }

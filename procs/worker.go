@@ -27,19 +27,32 @@ const (
 // when a worker begins, and never will be: 0.6 ms for each of thousands of
 // workers. It also makes a worker of any test binary that links this package.
 func init() {
-	if os.Args[0] == workerName {
-		os.Exit(work())
+	if os.Args[0] == workerName && len(os.Args) == len(workerArgs(0, false)) {
+		os.Exit(work(nil))
 	}
+}
+
+// newCrypto secures connections; nil where package procs/secured is not linked.
+var newCrypto func(*client.TLS) (client.Crypto, error)
+
+// Secured is where a worker for https lives: inside the initialisation of the
+// package that calls it, which imports crypto/tls and is initialised after it,
+// as this package is not. In any other process it only takes note.
+func Secured(crypto func(*client.TLS) (client.Crypto, error)) {
+	if os.Args[0] == workerName {
+		os.Exit(work(crypto))
+	}
+	newCrypto = crypto
 }
 
 // work is a worker's whole life. Its exit code is 0 even if every request
 // failed; what cannot be reported over the pipe ends it with 1.
-func work() int {
+func work(crypto func(*client.TLS) (client.Crypto, error)) int {
 	// What is typed reaches the whole process group; when to stop is the parent's
 	// to say. A signal mask would not do: the runtime clears it at its start.
 	signal.Ignore(syscall.SIGHUP, syscall.SIGINT, syscall.SIGQUIT, syscall.SIGTERM)
 	restoreTimerSlack()
-	w := worker{control: controlFD, reports: reportFD}
+	w := worker{control: controlFD, reports: reportFD, newCrypto: crypto}
 	if err := w.run(); err != nil {
 		w.out = wire.AppendError(w.out[:0], err.Error())
 		_ = w.flush()
@@ -54,6 +67,8 @@ type worker struct {
 	out              []byte        // frames under construction
 	in               []byte        // bytes read from the control pipe and not decoded
 	delay            time.Duration // runDelay when it was ready: reading it later would delay its first request
+
+	newCrypto func(*client.TLS) (client.Crypto, error)
 }
 
 func (w *worker) run() error {
@@ -63,6 +78,10 @@ func (w *worker) run() error {
 		return err
 	}
 	plan, err := wire.ReadPlan(payload)
+	if err != nil {
+		return err
+	}
+	crypto, err := w.crypto(&plan)
 	if err != nil {
 		return err
 	}
@@ -78,12 +97,20 @@ func (w *worker) run() error {
 	if err != nil {
 		return err
 	}
-	return w.drive(&plan, release)
+	return w.drive(&plan, crypto, release)
 }
 
-func (w *worker) drive(plan *client.Plan, release int64) error {
+// crypto is what secures the connections of plan, nil if nothing is to.
+func (w *worker) crypto(plan *client.Plan) (client.Crypto, error) {
+	if plan.TLS == nil {
+		return nil, nil
+	}
+	return w.newCrypto(plan.TLS)
+}
+
+func (w *worker) drive(plan *client.Plan, crypto client.Crypto, release int64) error {
 	before := cpuTime()
-	end, err := client.Run(plan, client.NewClock(release), w.control, w.report)
+	end, err := client.Run(plan, crypto, client.NewClock(release), w.control, w.report)
 	if err != nil {
 		return err
 	}

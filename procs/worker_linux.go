@@ -158,4 +158,11 @@ func workerPath() string {
 	return path
 }
 
-func workerArgs(id int) []string { return []string{workerName, strconv.Itoa(id)} }
+// workerArgs is the command line of a worker; one for https begins its life later.
+func workerArgs(id int, secured bool) []string {
+	args := []string{workerName, strconv.Itoa(id)}
+	if secured {
+		args = append(args, "tls")
+	}
+	return args
+}

@@ -198,5 +198,5 @@ func TestWorkersAreStartedFromThisVeryProgram(t *testing.T) {
 	self, err := os.Stat("/proc/self/exe")
 	require.NoError(t, err)
 	assert.True(t, os.SameFile(named, self))
-	assert.Equal(t, []string{"horde-worker", "17"}, workerArgs(17))
+	assert.Equal(t, []string{"horde-worker", "17"}, workerArgs(17, false))
 }

@@ -38,6 +38,12 @@ const (
 
 	Other // an errno with no class of its own
 
+	TLSVerify  // the server's certificate is not one to trust
+	TLSAlert   // the peer ended the session with an alert
+	TLSBad     // what came is not TLS, or not a version or choice we know
+	TLSClosed  // the connection ended within the handshake
+	TLSTimeout // the time was up within the handshake
+
 	classCount
 )
 
@@ -84,6 +90,11 @@ var classes = [classCount]struct {
 	LocalFDs:        {"local_fds", SideClient, "local file descriptors used up"},
 	LocalMem:        {"local_mem", SideClient, "local memory or buffers used up"},
 	Other:           {"other", SideServer, "an error without a class of its own"},
+	TLSVerify:       {"tls_verify", SideServer, "certificate not accepted"},
+	TLSAlert:        {"tls_alert", SideServer, "TLS ended by an alert"},
+	TLSBad:          {"tls_bad", SideServer, "not valid TLS, or no version in common"},
+	TLSClosed:       {"tls_closed", SideServer, "connection closed within the TLS handshake"},
+	TLSTimeout:      {"tls_timeout", SideServer, "timeout within the TLS handshake"},
 }
 
 // String returns the identifier used in result files.
@@ -123,6 +134,7 @@ type Phase uint8
 const (
 	Idle Phase = iota // no request begun
 	Connecting
+	Handshaking // TLS
 	Sending
 	Waiting   // sent whole, no byte of the answer yet
 	Receiving // within the answer
@@ -130,7 +142,7 @@ const (
 	PhaseCount
 )
 
-var phaseNames = [PhaseCount]string{"idle", "connecting", "sending", "waiting", "receiving"}
+var phaseNames = [PhaseCount]string{"idle", "connecting", "handshaking", "sending", "waiting", "receiving"}
 
 func (p Phase) String() string { return phaseNames[p] }
 

@@ -49,5 +49,5 @@ func TestPhasesInTheOrderOfARequest(t *testing.T) {
 	}
 	_, ok := PhaseOf("asleep")
 	assert.False(t, ok)
-	assert.Equal(t, []string{"idle", "connecting", "sending", "waiting", "receiving"}, names)
+	assert.Equal(t, []string{"idle", "connecting", "handshaking", "sending", "waiting", "receiving"}, names)
 }

@@ -49,7 +49,19 @@ type PlanFacts struct {
 	ConnectTimeout time.Duration
 	Argv           []string // credentials struck out
 	RequestSHA256  string
+	TLS            *TLS   // nil = not secured
 	Request        []byte // one request as sent
+}
+
+// TLS is how connections were secured: as asked, and as agreed with the target
+// in the handshake before the run ("" = there was none).
+type TLS struct {
+	ServerName string   // told to the target, "" = none was
+	Verified   bool     // the certificate was held to its name and the authorities
+	Resume     bool     // sessions were resumed where the target let them
+	Offered    []string // key exchanges, the one with a share first
+
+	Version, Cipher, Group, Protocol string
 }
 
 // Coalescing says how long workers slept before they looked for answers, so that

@@ -17,6 +17,8 @@ type Tally struct {
 	Resent uint64 // requests sent again once after a kept-alive connection had closed
 	NoConn uint64 // connections that could not be established
 
+	Resumed uint64 // TLS handshakes that took up an earlier session
+
 	// Overslept counts the time-outs at which what was waited for was there when
 	// the worker at last got a CPU to see it: this host was too late, perhaps
 	// not the target.
@@ -27,6 +29,7 @@ type Tally struct {
 
 	Total     Histogram // request begun to answer complete, succeeded requests only
 	Connect   Histogram // connections established
+	Handshake Histogram // TLS handshakes made
 	FirstByte Histogram // request begun to first byte of the answer, succeeded requests only
 
 	Entries Entries // of a list of requests; empty where there is none
@@ -94,6 +97,7 @@ func (t *Tally) Add(o *Tally) {
 	t.Reused += o.Reused
 	t.Resent += o.Resent
 	t.NoConn += o.NoConn
+	t.Resumed += o.Resumed
 	t.Overslept += o.Overslept
 	for _, s := range o.Statuses {
 		t.Statuses = addStatus(t.Statuses, s.Status, s.Count)
@@ -103,21 +107,23 @@ func (t *Tally) Add(o *Tally) {
 	}
 	t.Total.Add(&o.Total)
 	t.Connect.Add(&o.Connect)
+	t.Handshake.Add(&o.Handshake)
 	t.FirstByte.Add(&o.FirstByte)
 	t.Entries.add(&o.Entries)
 }
 
 // Reset empties the tally and keeps its memory.
 func (t *Tally) Reset() {
-	total, connect, first := t.Total, t.Connect, t.FirstByte
+	total, connect, handshake, first := t.Total, t.Connect, t.Handshake, t.FirstByte
 	total.Reset()
 	connect.Reset()
+	handshake.Reset()
 	first.Reset()
 	entries := t.Entries
 	entries.reset()
 	*t = Tally{
 		Statuses: t.Statuses[:0], Failures: t.Failures[:0],
-		Total: total, Connect: connect, FirstByte: first, Entries: entries,
+		Total: total, Connect: connect, Handshake: handshake, FirstByte: first, Entries: entries,
 	}
 }
 

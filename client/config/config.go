@@ -68,12 +68,13 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	}
 	r.Host, r.Port, r.Facts.URL = link.Host, link.Port, url
 	r.Output = b.output()
-	b.conflicts()
+	b.conflicts(link.Secure)
 	b.load(r)
 	b.workers(r, cpus)
 	b.limits(r)
 	b.shown(r)
 	request := b.request(r, link, userAgent)
+	r.Plan.TLS = b.tls(link)
 	b.family(r)
 	r.Sources = value(b, "source", nil, target.ParseSources)
 	if b.err != nil {
@@ -147,7 +148,7 @@ var unsaid = [...]string{
 	"head", "options", "trace", "data", "body-file", "header", "auth", "cookie", "user-agent", "reload", "expect",
 }
 
-func (b *builder) conflicts() {
+func (b *builder) conflicts(secure bool) {
 	for _, group := range exclusive {
 		first := ""
 		for _, option := range group {
@@ -162,6 +163,9 @@ func (b *builder) conflicts() {
 	}
 	if b.values.IsSet("content-type") && !b.values.IsSet("data") && !b.values.IsSet("body-file") {
 		b.wrong("content-type", "give one with --data or --body-file", "is the type of a body, and there is none")
+	}
+	if b.values.Bool("classic") && secure {
+		b.wrong("classic", "leave out --classic", "webbench knows no https")
 	}
 	if !b.values.Bool("classic") {
 		for _, option := range unsaid {
@@ -404,6 +408,9 @@ func (b *builder) proxy(r *Run, q *http1.Request, link target.URL) {
 		return
 	}
 	r.Host, r.Port = host, port
+	if link.Secure {
+		b.wrong("proxy", "", "is for http")
+	}
 	q.Target = "http://" + link.Authority + link.Path
 }
 

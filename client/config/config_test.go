@@ -325,7 +325,7 @@ func TestReadRefuses(t *testing.T) {
 		{"no URL", []string{""}, "", "the URL is empty"},
 		{"a URL with a space", []string{"http://h/a b"}, "", "space or control"},
 		{"a URL with a line break", []string{"http://h/\r\nX: 1"}, "", "space or control"},
-		{"https", []string{"https://h/"}, "", "not supported"},
+		{"a scheme of its own", []string{"ftp://h/"}, "", "not supported"},
 	} {
 		t.Run(row.name, func(t *testing.T) {
 			_, err := read(t, row.args...)

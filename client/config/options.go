@@ -31,7 +31,7 @@ var RunOptions = []Option{
 	{Names: []string{"keepalive", "k"}, Group: groupLoad, Text: "keep connections open instead of one connection per request"},
 	{Names: []string{"ramp"}, Value: "T", Group: groupLoad, Text: "start the clients evenly over T instead of all at once"},
 	{Names: []string{"timeout"}, Value: "T", Default: "10s", Group: groupLoad, Text: "limit for a whole request"},
-	{Names: []string{"connect-timeout"}, Value: "T", Default: "3s", Group: groupLoad, Text: "limit for the connect of a request"},
+	{Names: []string{"connect-timeout"}, Value: "T", Default: "3s", Group: groupLoad, Text: "limit for the connect of a request, TLS handshake included"},
 	{Names: []string{"force", "f"}, Group: groupLoad, Text: "do not wait for the answer: a request that was sent counts as succeeded"},
 
 	{Names: []string{"method", "m"}, Value: "M", Default: "GET", Group: groupRequest, Text: "method; POST if there is a body"},
@@ -56,6 +56,14 @@ var RunOptions = []Option{
 	{Names: []string{"proxy", "p"}, Value: "H:P", Group: groupTarget, Text: "send through the HTTP proxy at host H, port P (80 unless told)"},
 	{Names: []string{"source"}, Value: "A[,A]", Group: groupTarget,
 		Text: "connect from these addresses and ranges (A-B) in turn; towards 127.0.0.0/8 more are taken by themselves when ports would run out"},
+	{Names: []string{"insecure"}, Group: groupTarget, Text: "https: take any certificate"},
+	{Names: []string{"cacert"}, Value: "F", Group: groupTarget,
+		Text: "https: trust the authorities in this PEM file instead of those of the host"},
+	{Names: []string{"cert"}, Value: "F", Group: groupTarget, Text: "https: our own certificate, PEM"},
+	{Names: []string{"key"}, Value: "F", Group: groupTarget, Text: "https: the private key of --cert, PEM"},
+	{Names: []string{"servername"}, Value: "N", Group: groupTarget,
+		Text: "https: ask for this name, and hold the certificate to it, instead of the URL's (an address is never asked for)"},
+	{Names: []string{"tls-resume"}, Group: groupTarget, Text: "https: resume sessions; otherwise each connection makes a full handshake"},
 	{Names: []string{"4"}, Group: groupTarget, Text: "use IPv4 addresses only"},
 	{Names: []string{"6"}, Group: groupTarget, Text: "use IPv6 addresses only"},
 

@@ -15,9 +15,7 @@ import (
 
 // Note: it asks getent(1), which answers as every other program of this host
 // would (hosts file, DNS, mDNS, directory services, in the host's order and
-// sorted by RFC 6724). The net package is not used anywhere in the program: in a
-// plain build it links the C library, which costs each of thousands of workers
-// more than half a millisecond at its start.
+// sorted by RFC 6724), with and without the C library linked.
 
 // ResolveLimit is how long a look-up may take.
 const ResolveLimit = 5 * time.Second

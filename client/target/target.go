@@ -13,13 +13,14 @@ import (
 // URL is what to connect to and what to ask for. The bytes of Path are those
 // the user typed.
 type URL struct {
+	Secure    bool   // https
 	Authority string // host and port as typed
 	Host      string // name or literal, lower case, without brackets and port
 	Port      uint16
 	Path      string // origin-form, with the query
 }
 
-// Parse reads an http URL (RFC 3986, RFC 9110 section 4.2.1). Without a
+// Parse reads an http or https URL (RFC 3986, RFC 9110 section 4.2.1). Without a
 // scheme, http is assumed. The fragment is not sent. Nothing is decoded or
 // encoded; bytes that cannot stand in a request line are refused.
 func Parse(text string) (URL, error) {
@@ -29,11 +30,12 @@ func Parse(text string) (URL, error) {
 	if i := strings.IndexFunc(text, unsendable); i >= 0 {
 		return URL{}, fmt.Errorf("URL %q holds a space or control character at byte %d", shorten(text), i)
 	}
-	t := URL{Port: 80}
-	rest, err := trimScheme(text)
+	var t URL
+	rest, secure, err := trimScheme(text)
 	if err != nil {
 		return URL{}, err
 	}
+	t.Secure = secure
 	rest, _, _ = strings.Cut(rest, "#")
 	authority, path := rest, "/"
 	if i := strings.IndexAny(rest, "/?"); i >= 0 {
@@ -46,11 +48,18 @@ func Parse(text string) (URL, error) {
 	if strings.Contains(authority, "@") {
 		return URL{}, fmt.Errorf("URL %q holds a user name, which is sent with --auth", shorten(text))
 	}
-	t.Host, t.Port, err = splitHostPort(authority, 80)
+	t.Host, t.Port, err = splitHostPort(authority, t.defaultPort())
 	if err != nil {
 		return URL{}, fmt.Errorf("URL %q: %w", shorten(text), err)
 	}
 	return t, nil
+}
+
+func (t URL) defaultPort() uint16 {
+	if t.Secure {
+		return 443
+	}
+	return 80
 }
 
 func unsendable(r rune) bool { return r <= ' ' || r == 0x7f }
@@ -63,15 +72,19 @@ func shorten(s string) string {
 	return s
 }
 
-func trimScheme(text string) (string, error) {
+func trimScheme(text string) (rest string, secure bool, err error) {
 	i := strings.Index(text, "://")
 	if i < 0 || strings.ContainsAny(text[:i], "/?#") {
-		return text, checkSlashes(text)
+		return text, false, checkSlashes(text)
 	}
-	if scheme := text[:i]; !strings.EqualFold(scheme, "http") {
-		return "", fmt.Errorf("URL %q: scheme %q is not supported, only http is", shorten(text), scheme)
+	switch scheme := text[:i]; strings.ToLower(scheme) {
+	case "http":
+		return text[i+3:], false, nil
+	case "https":
+		return text[i+3:], true, nil
+	default:
+		return "", false, fmt.Errorf("URL %q: scheme %q is not supported, only http and https are", shorten(text), scheme)
 	}
-	return text[i+3:], nil
 }
 
 // checkSlashes refuses http:/host, which would be a host named http.
@@ -139,7 +152,7 @@ func (t URL) HostHeader() string {
 		host, _, _ = strings.Cut(host, "%")
 		host = "[" + host + "]"
 	}
-	if t.Port != 80 {
+	if t.Port != t.defaultPort() {
 		host += ":" + strconv.Itoa(int(t.Port))
 	}
 	return host

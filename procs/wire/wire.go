@@ -110,7 +110,7 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	for _, w := range p.Expect {
 		b = binary.AppendUvarint(b, w)
 	}
-	return end(b, start)
+	return end(appendTLS(b, p.TLS), start)
 }
 
 func appendRequest(b []byte, e *client.Entry) []byte {
@@ -149,6 +149,7 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	for i := range p.Expect {
 		p.Expect[i] = d.uint()
 	}
+	p.TLS = d.tls()
 	return p, d.end()
 }
 
@@ -158,6 +159,41 @@ func (d *decoder) request(e *client.Entry) {
 		d.fail("kind of answer")
 	}
 	d.bools(&e.Resend, &e.Close)
+}
+
+// appendTLS appends a 0 for a plan without TLS, else a 1 and what it says.
+func appendTLS(b []byte, t *client.TLS) []byte {
+	if t == nil {
+		return append(b, 0)
+	}
+	b = append(b, 1)
+	b = appendBools(b, t.Insecure, t.Resume)
+	for _, v := range [...][]byte{[]byte(t.ServerName), []byte(t.Host), t.Roots, t.Certificate, t.Key} {
+		b = appendBytes(b, v)
+	}
+	b = binary.AppendUvarint(b, uint64(len(t.Verified)))
+	for _, v := range t.Verified {
+		b = appendBytes(b, v)
+	}
+	return b
+}
+
+func (d *decoder) tls() *client.TLS {
+	switch d.byte() {
+	case 0:
+		return nil
+	case 1:
+	default:
+		d.fail("TLS or not")
+	}
+	var t client.TLS
+	d.bools(&t.Insecure, &t.Resume)
+	t.ServerName, t.Host = string(d.bytes()), string(d.bytes())
+	t.Roots, t.Certificate, t.Key = d.bytes(), d.bytes(), d.bytes()
+	for range d.length() {
+		t.Verified = append(t.Verified, d.bytes())
+	}
+	return &t
 }
 
 // AppendReady appends a Ready frame.
@@ -248,15 +284,15 @@ func ReadFinal(payload []byte) (Final, error) {
 	return f, d.end()
 }
 
-func counters(t *stats.Tally) [11]*uint64 {
+func counters(t *stats.Tally) [12]*uint64 {
 	return [...]*uint64{
 		&t.Begun, &t.Succeeded, &t.Failed, &t.BytesRead, &t.BytesWritten, &t.BytesBody,
-		&t.Opened, &t.Reused, &t.Resent, &t.NoConn, &t.Overslept,
+		&t.Opened, &t.Reused, &t.Resent, &t.NoConn, &t.Resumed, &t.Overslept,
 	}
 }
 
-func histograms(t *stats.Tally) [3]*stats.Histogram {
-	return [...]*stats.Histogram{&t.Total, &t.Connect, &t.FirstByte}
+func histograms(t *stats.Tally) [4]*stats.Histogram {
+	return [...]*stats.Histogram{&t.Total, &t.Connect, &t.Handshake, &t.FirstByte}
 }
 
 func appendTally(b []byte, t *stats.Tally) []byte {

@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,7 +33,7 @@ func signedNumber(r *rand.Rand) int64 { return int64(r.Uint64()) >> r.IntN(64) }
 func randomTally(r *rand.Rand) *stats.Tally {
 	t := &stats.Tally{
 		Begun: number(r), BytesRead: number(r), BytesWritten: number(r), BytesBody: number(r),
-		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Overslept: number(r),
+		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Resumed: number(r), Overslept: number(r),
 	}
 	for range r.IntN(6) {
 		t.Statuses = append(t.Statuses, stats.StatusCount{Status: r.IntN(1000), Count: number(r)})
@@ -95,10 +96,25 @@ func randomPlan(r *rand.Rand) *client.Plan {
 			Request: randomBytes(r, 500), Answer: http1.Answer(r.IntN(3)), Resend: r.IntN(2) == 0, Close: r.IntN(2) == 0,
 		}
 	}
+	if r.IntN(2) == 0 {
+		p.TLS = randomTLS(r)
+	}
 	for i := range p.Expect {
 		p.Expect[i] = r.Uint64()
 	}
 	return p
+}
+
+func randomTLS(r *rand.Rand) *client.TLS {
+	t := &client.TLS{
+		ServerName: strings.Repeat("n", r.IntN(20)), Host: strings.Repeat("h", r.IntN(20)),
+		Insecure: r.IntN(2) == 0, Resume: r.IntN(2) == 0,
+		Roots: randomBytes(r, 500), Certificate: randomBytes(r, 500), Key: randomBytes(r, 500),
+	}
+	for range r.IntN(4) {
+		t.Verified = append(t.Verified, randomBytes(r, 500))
+	}
+	return t
 }
 
 func randomFinal(r *rand.Rand) *Final {
@@ -159,7 +175,7 @@ func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
 }
 
 // values are what counters points at.
-func values(t *stats.Tally) (v [11]uint64) {
+func values(t *stats.Tally) (v [12]uint64) {
 	for i, n := range counters(t) {
 		v[i] = *n
 	}
@@ -351,7 +367,7 @@ func TestIntervalsThatContradictThemselvesAreRefused(t *testing.T) {
 		{"succeeded is not the number of latencies", "number of latencies", func(t *stats.Tally) { t.Succeeded++ }},
 		{"a latency too much", "number of latencies", func(t *stats.Tally) { t.Total.Record(1) }},
 		{"no class", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = stats.ClassNone }},
-		{"a class of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = stats.Other + 1 }},
+		{"a class of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = math.MaxUint8 }},
 		{"a phase of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Phase = stats.PhaseCount }},
 		{"a negative errno", "integer out of range", func(t *stats.Tally) { t.Failures[0].Errno = -1 }},
 		{"a negative status", "integer out of range", func(t *stats.Tally) { t.Statuses[0].Status = -1 }},
@@ -458,6 +474,11 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 		{"no request", "without a request", func() []byte { return only(t, AppendPlan(nil, &client.Plan{}), KindPlan) }},
 		{"an order of another version", "order", func() []byte {
 			return only(t, AppendPlan(nil, &client.Plan{Entries: plan.Entries, Order: client.AtRandom + 1}), KindPlan)
+		}},
+		{"neither with TLS nor without", "TLS", func() []byte {
+			b := only(t, AppendPlan(nil, plan), KindPlan)
+			b[len(b)-1] = 2
+			return b
 		}},
 		{"a negative duration", "out of range", func() []byte {
 			p := *plan

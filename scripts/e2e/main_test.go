@@ -71,7 +71,9 @@ func provideBinary() error {
 	if given := os.Getenv("HORDE_BINARY"); given != "" {
 		return copyFile(given, horde)
 	}
-	out, err := exec.Command("go", "build", "-o", horde, "horde").CombinedOutput()
+	build := exec.Command("go", "build", "-o", horde, "horde")
+	build.Env = append(os.Environ(), "CGO_ENABLED=0") // as the README has it
+	out, err := build.CombinedOutput()
 	if err != nil {
 		return fmt.Errorf("go build: %w\n%s", err, out)
 	}

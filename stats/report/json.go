@@ -73,6 +73,7 @@ type Plan struct {
 	Force         bool     `json:"force"`
 	Argv          []string `json:"argv"`
 	RequestSHA256 string   `json:"request_sha256"`
+	TLS           *TLS     `json:"tls"` // nil: not secured
 }
 
 // Window is the time measured. StartedAt is nil if the run never began;
@@ -114,6 +115,7 @@ type Connections struct {
 	Failed         uint64 `json:"failed"`
 	ReusedRequests uint64 `json:"reused_requests"`
 	ResentRequests uint64 `json:"resent_requests"`
+	Resumed        uint64 `json:"resumed_sessions"` // of TLS
 }
 
 // Failure counts failed requests of one class, phase and errno (nil: no system
@@ -131,19 +133,22 @@ type Failure struct {
 
 // Unfinished counts by phase the requests under way when the time ran out.
 type Unfinished struct {
-	Connecting uint64 `json:"connecting"`
-	Sending    uint64 `json:"sending"`
-	Waiting    uint64 `json:"waiting"`
-	Receiving  uint64 `json:"receiving"`
-	OldestNS   *int64 `json:"oldest_ns"`
+	Connecting  uint64 `json:"connecting"`
+	Handshaking uint64 `json:"handshaking"`
+	Sending     uint64 `json:"sending"`
+	Waiting     uint64 `json:"waiting"`
+	Receiving   uint64 `json:"receiving"`
+	OldestNS    *int64 `json:"oldest_ns"`
 }
 
 // Latencies are those of succeeded requests (total, first_byte) and of
-// established connections (connect).
+// established connections (connect), and of TLS handshakes made (handshake, nil
+// where there are none to make).
 type Latencies struct {
-	Total     Latency `json:"total"`
-	Connect   Latency `json:"connect"`
-	FirstByte Latency `json:"first_byte"`
+	Total     Latency  `json:"total"`
+	Connect   Latency  `json:"connect"`
+	Handshake *Latency `json:"handshake"`
+	FirstByte Latency  `json:"first_byte"`
 }
 
 // Latency is one distribution; its values are nil while Count is 0.
@@ -254,13 +259,13 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Throughput: Throughput{r.PagesPerMin(), r.PerSecond(t.Succeeded), r.PerSecond(t.BytesRead)},
 		Bytes:      Bytes{t.BytesRead, t.BytesWritten, t.BytesBody},
 		Connections: Connections{
-			Opened: t.Opened, Failed: t.NoConn, ReusedRequests: t.Reused, ResentRequests: t.Resent,
+			Opened: t.Opened, Failed: t.NoConn, ReusedRequests: t.Reused, ResentRequests: t.Resent, Resumed: t.Resumed,
 		},
 		Status:      statuses(t.Statuses),
 		StatusClass: statusClasses(t.Statuses),
 		Failures:    newFailures(t.Failures),
 		Unfinished:  newUnfinished(&r.Unfinished),
-		Latency:     Latencies{newLatency(&t.Total), newLatency(&t.Connect), newLatency(&t.FirstByte)},
+		Latency:     newLatencies(r),
 		Coalescing:  newCoalescing(r.Coalescing),
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
@@ -300,6 +305,7 @@ func newPlan(p *stats.PlanFacts) Plan {
 		Force:         p.Force,
 		Argv:          filled(p.Argv),
 		RequestSHA256: p.RequestSHA256,
+		TLS:           newTLS(p.TLS),
 	}
 }
 
@@ -368,7 +374,7 @@ func newFailures(failures []stats.Failure) []Failure {
 
 func newUnfinished(u *stats.Unfinished) Unfinished {
 	out := Unfinished{
-		Connecting: u.Count[stats.Connecting], Sending: u.Count[stats.Sending],
+		Connecting: u.Count[stats.Connecting], Handshaking: u.Count[stats.Handshaking], Sending: u.Count[stats.Sending],
 		Waiting: u.Count[stats.Waiting], Receiving: u.Count[stats.Receiving],
 	}
 	if u.Sum() > 0 {
@@ -376,6 +382,16 @@ func newUnfinished(u *stats.Unfinished) Unfinished {
 		out.OldestNS = &oldest
 	}
 	return out
+}
+
+func newLatencies(r *stats.Run) Latencies {
+	t := &r.Tally
+	l := Latencies{Total: newLatency(&t.Total), Connect: newLatency(&t.Connect), FirstByte: newLatency(&t.FirstByte)}
+	if r.Plan.TLS != nil {
+		handshake := newLatency(&t.Handshake)
+		l.Handshake = &handshake
+	}
+	return l
 }
 
 func newLatency(h *stats.Histogram) Latency {

@@ -58,14 +58,14 @@ func (p *Plan) facts() stats.PlanFacts {
 		Duration: time.Duration(zero(p.DurationNS)), Ramp: time.Duration(zero(p.RampNS)),
 		Requests: zero(p.Requests), RatePerSec: zero(p.RatePerSec),
 		Timeout: time.Duration(zero(p.TimeoutNS)), ConnectTimeout: time.Duration(zero(p.ConnectNS)),
-		Argv: p.Argv, RequestSHA256: p.RequestSHA256,
+		Argv: p.Argv, RequestSHA256: p.RequestSHA256, TLS: p.TLS.facts(),
 	}
 }
 
 func (u *Unfinished) snapshot() stats.Unfinished {
 	return stats.Unfinished{
 		Count: [stats.PhaseCount]uint64{
-			stats.Connecting: u.Connecting, stats.Sending: u.Sending,
+			stats.Connecting: u.Connecting, stats.Handshaking: u.Handshaking, stats.Sending: u.Sending,
 			stats.Waiting: u.Waiting, stats.Receiving: u.Receiving,
 		},
 		Oldest: zero(u.OldestNS),
@@ -85,6 +85,7 @@ func (d *Document) tally(t *stats.Tally) error {
 	t.BytesRead, t.BytesWritten, t.BytesBody = d.Bytes.Read, d.Bytes.Written, d.Bytes.Body
 	t.Opened, t.NoConn = d.Connections.Opened, d.Connections.Failed
 	t.Reused, t.Resent = d.Connections.ReusedRequests, d.Connections.ResentRequests
+	t.Resumed = d.Connections.Resumed
 	t.Overslept = d.Workers.Overslept
 	for _, code := range slices.Sorted(maps.Keys(d.Status)) {
 		status, err := strconv.ParseUint(code, 10, 16)

@@ -76,7 +76,11 @@ type kind struct {
 }
 
 func (l *Latencies) kinds(t *stats.Tally) []kind {
-	return []kind{{"total", &l.Total, &t.Total}, {"connect", &l.Connect, &t.Connect}, {"first_byte", &l.FirstByte, &t.FirstByte}}
+	kinds := []kind{{"total", &l.Total, &t.Total}, {"connect", &l.Connect, &t.Connect}, {"first_byte", &l.FirstByte, &t.FirstByte}}
+	if l.Handshake != nil {
+		kinds = append(kinds, kind{"handshake", l.Handshake, &t.Handshake})
+	}
+	return kinds
 }
 
 func (l *Latency) check() error {

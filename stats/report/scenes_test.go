@@ -121,7 +121,7 @@ func set[T any](v T) *T { return &v }
 func scenes() []scene {
 	return []scene{
 		clean(), keptAlive(), overload(), hung(), onlyErrors(), lostWorkers(), tooFewWorkers(), interrupted(),
-		portsUsedUp(), oldProtocol(), unreachable(), crossed(), unbalanced(), noisyHost(), generatorLimited(),
+		portsUsedUp(), oldProtocol(), unreachable(), crossed(), unbalanced(), noisyHost(), generatorLimited(), overTLS(),
 	}
 }
 
@@ -261,6 +261,25 @@ func crossed() scene {
 	answer(&r, 320, 500, 2, 5)
 	limits := stats.Thresholds{MaxFailed: set(0.01), MaxP99: set(50 * time.Millisecond), MinRate: set(5000.0)}
 	return scene{name: "thresholds", run: r, limits: limits}
+}
+
+func overTLS() scene {
+	r := newRun()
+	r.Plan.URL, r.Plan.Address = "https://shop.test/", "127.0.0.1:8443"
+	r.Plan.TLS = &stats.TLS{
+		ServerName: "shop.test", Verified: true, Resume: true, Offered: []string{"X25519", "CurveP256"},
+		Version: "TLS 1.3", Cipher: "TLS_AES_128_GCM_SHA256", Group: "X25519", Protocol: "http/1.1",
+	}
+	succeed(&r, 9000, 3*time.Millisecond, 0, 10)
+	for range 9000 {
+		r.Tally.Handshake.Record(int64(1234 * time.Microsecond))
+	}
+	r.Tally.Resumed = 8990
+	fail(&r, 12, stats.TLSClosed, stats.Handshaking, syscall.ECONNRESET, 2*time.Millisecond, 3, 7)
+	fail(&r, 3, stats.TLSTimeout, stats.Handshaking, 0, 3*time.Second, 4, 5)
+	leave(&r, stats.Handshaking, 3, 900*time.Microsecond)
+	leave(&r, stats.Waiting, 1, 2*time.Millisecond)
+	return scene{name: "https", run: r}
 }
 
 func unbalanced() scene {

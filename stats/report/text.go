@@ -41,6 +41,7 @@ func (p *page) plan(r *stats.Run) {
 	p.line("")
 	p.row("Target", "%s at %s", ascii(r.Plan.URL), ascii(r.Plan.Address))
 	p.row("Request", "%s", requestWords(&r.Plan))
+	p.secured(r)
 	if r.Unreachable == "" {
 		p.row("Clients", "%s", clientWords(r))
 		p.row("Load", "%s", loadWords(r))
@@ -187,6 +188,7 @@ func (p *page) headline(r *stats.Run) {
 	p.row("Statuses", "%s", statusWords(r))
 	p.row("Connections", "%s opened, %s attempts failed; %s sent on a reused one, %s resent",
 		units.Count(t.Opened), units.Count(t.NoConn), requests(t.Reused), units.Count(t.Resent))
+	p.handshakes(r)
 	p.row("Bytes", "%s read, %s of it bodies; %s written", units.Bytes(float64(t.BytesRead)), units.Bytes(float64(t.BytesBody)), units.Bytes(float64(t.BytesWritten)))
 	p.line("")
 }
@@ -296,10 +298,14 @@ func (p *page) meanings(failures []stats.Failure) {
 func (p *page) latency(r *stats.Run) {
 	t := &r.Tally
 	p.line("Latency of succeeded requests only (connect: of every connection opened)")
-	kinds := []struct {
+	type kind struct {
 		name string
 		of   *stats.Histogram
-	}{{"connect", &t.Connect}, {"first byte", &t.FirstByte}, {"total", &t.Total}}
+	}
+	kinds := []kind{{"connect", &t.Connect}, {"first byte", &t.FirstByte}, {"total", &t.Total}}
+	if r.Plan.TLS != nil {
+		kinds = slices.Insert(kinds, 1, kind{"handshake", &t.Handshake})
+	}
 	rows := make([][]string, 1+len(latencyRows))
 	rows[0] = []string{"<"}
 	for i, row := range latencyRows {
