@@ -34,6 +34,7 @@ import (
 	"horde/procs"
 	_ "horde/procs/secured" // workers for https
 	"horde/stats"
+	"horde/stats/compare"
 	"horde/stats/host"
 	"horde/stats/report"
 )
@@ -53,8 +54,12 @@ func run(args []string, stdout, stderr io.Writer) int {
 		c, app.Commands = commands[args[0]], p.commands(app)
 		p.command, args = append(p.command, args[0]), args[1:]
 	}
+	permute := config.Permute
+	if c.sides {
+		permute = config.PermuteSides
+	}
 	var err error
-	if p.line, err = config.Permute(args, c.options); err != nil {
+	if p.line, err = permute(args, c.options); err != nil {
 		return p.fail(err)
 	}
 	if o := p.line.Operands; app.Commands == nil && len(o) > 0 && isCommand(o[0]) {
@@ -78,12 +83,14 @@ type command struct {
 	options []config.Option
 	act     func(*program, *cli.Context) error
 	help    func(io.Writer)
+	sides   bool // its operands are BEFORE... -- AFTER...
 }
 
 var commands = map[string]command{
-	"demo":   {config.RunOptions, (*program).demo, runHelp},
-	"serve":  {config.ServeOptions, (*program).serve, serveHelp},
-	"report": {config.ReportOptions, (*program).report, reportHelp},
+	"demo":    {options: config.RunOptions, act: (*program).demo, help: runHelp},
+	"serve":   {options: config.ServeOptions, act: (*program).serve, help: serveHelp},
+	"report":  {options: config.ReportOptions, act: (*program).report, help: reportHelp},
+	"compare": {options: config.CompareOptions, act: (*program).compare, help: compareHelp, sides: true},
 }
 
 func isCommand(word string) bool {
@@ -192,6 +199,8 @@ const usage = `Usage:
   horde demo [options] [PATH]    the same against an embedded target on loopback
   horde serve [options]          the embedded target alone
   horde report [options] FILE    a saved result again
+  horde compare [options] BEFORE... -- AFTER...
+                                 what changed between two sets of results
 
   horde -c 100 -t 10 http://127.0.0.1:8080/
 `
@@ -217,6 +226,11 @@ func serveHelp(w io.Writer) {
 func reportHelp(w io.Writer) {
 	fmt.Fprint(w, "Usage:\n  horde report [options] FILE\n\nRenders the result file FILE (- is stdin) again, as the text report unless told otherwise.\n")
 	config.WriteHelp(w, config.ReportOptions)
+}
+
+func compareHelp(w io.Writer) {
+	fmt.Fprint(w, "Usage:\n  horde compare [options] BEFORE... -- AFTER...\n\nJudges the result files AFTER against those BEFORE; a directory stands for all\n*.json in it. A verdict needs five runs a side, ten are better.\n")
+	config.WriteHelp(w, config.CompareOptions)
 }
 
 // load is the main job.
@@ -257,6 +271,33 @@ func (p *program) demo(c *cli.Context) error {
 		p.say("warning", fmt.Sprintf("the embedded target failed: %v", e))
 	}
 	return err
+}
+
+// compare draws a verdict between two sets of results.
+func (p *program) compare(c *cli.Context) error {
+	options, err := config.ReadCompare(c, p.line)
+	if err != nil {
+		return err
+	}
+	before, err := report.LoadRuns(p.line.Operands)
+	if err != nil {
+		return p.failure(stats.ExitUsage, err)
+	}
+	after, err := report.LoadRuns(p.line.After)
+	if err != nil {
+		return p.failure(stats.ExitUsage, err)
+	}
+	found := compare.Compare(before, after, options)
+	switch {
+	case !found.Comparable():
+		p.code = stats.ExitFailed
+	case c.Bool("fail-on-change") && found.Worse():
+		p.code = stats.ExitThreshold
+	}
+	if c.Bool("json") {
+		return report.ComparisonJSON(p.stdout, found)
+	}
+	return report.Comparison(p.stdout, found)
 }
 
 // serve is the embedded target alone.

@@ -47,6 +47,7 @@ type PlanFacts struct {
 	RatePerSec     float64       // 0 = closed loop
 	Timeout        time.Duration
 	ConnectTimeout time.Duration
+	Repeat         Repeat
 	Argv           []string // credentials struck out
 	RequestSHA256  string
 	TLS            *TLS   // nil = not secured
@@ -62,6 +63,14 @@ type TLS struct {
 	Offered    []string // key exchanges, the one with a share first
 
 	Version, Cipher, Group, Protocol string
+}
+
+// Repeat is the place of a run in a series, and what went before it. The zero
+// value is of no series.
+type Repeat struct {
+	Index, Of int           // from 1
+	Paused    time.Duration // before it, after the run before
+	TimeWait  int           // connections in TIME_WAIT when it began; -1 = not known
 }
 
 // Coalescing says how long workers slept before they looked for answers, so that

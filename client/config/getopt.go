@@ -2,6 +2,7 @@ package config
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -11,6 +12,7 @@ import (
 type Line struct {
 	Args     []string          // --name, --name=value, …, --, operands
 	Operands []string          // what is no option
+	After    []string          // and what stands behind the -- that parts two sides
 	Typed    map[string]string // canonical name to the spelling the user chose, with dashes
 }
 
@@ -41,6 +43,29 @@ func Permute(args []string, options []Option) (Line, error) {
 	l.Args = append(append(l.Args, "--"), l.Operands...)
 	return l, nil
 }
+
+// PermuteSides orders a command line of two sides, BEFORE... -- AFTER...: here
+// -- parts the operands, and options may stand on either side of it.
+func PermuteSides(args []string, options []Option) (Line, error) {
+	parting := slices.Index(args, "--")
+	if parting < 0 {
+		return Permute(args, options)
+	}
+	l, err := Permute(args[:parting], options)
+	if err != nil {
+		return Line{}, err
+	}
+	right, err := Permute(args[parting+1:], options)
+	if err != nil {
+		return Line{}, err
+	}
+	maps.Copy(l.Typed, right.Typed)
+	l.Args = slices.Concat(l.optionArgs(), right.optionArgs(), []string{"--"}, l.Operands)
+	l.After = right.Operands
+	return l, nil
+}
+
+func (l *Line) optionArgs() []string { return l.Args[:len(l.Args)-len(l.Operands)-1] }
 
 func (l *Line) long(arg string, args []string, options []Option) ([]string, error) {
 	name, value, attached := strings.Cut(arg[2:], "=")

@@ -8,7 +8,7 @@ import (
 )
 
 func TestNoTwoOptionsShareAName(t *testing.T) {
-	for _, options := range [][]Option{RunOptions, ServeOptions} {
+	for _, options := range [][]Option{RunOptions, ServeOptions, CompareOptions} {
 		seen := map[string]bool{}
 		for _, o := range options {
 			assert.NotEmpty(t, o.Text, o.Names)
@@ -42,7 +42,7 @@ Target:
 }
 
 func TestTheHelpFitsATerminal(t *testing.T) {
-	for _, options := range [][]Option{RunOptions, ServeOptions} {
+	for _, options := range [][]Option{RunOptions, ServeOptions, CompareOptions} {
 		var b strings.Builder
 		WriteHelp(&b, options)
 		for line := range strings.Lines(b.String()) {

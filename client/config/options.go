@@ -108,6 +108,17 @@ var (
 	jsonOutput = Option{Names: []string{"json"}, Group: groupOutput, Text: "the result file on stdout instead of the report"}
 )
 
+// CompareOptions are the options of a comparison.
+var CompareOptions = []Option{
+	{Names: []string{"margin"}, Value: "P", Group: groupSuccess, Default: "2",
+		Text: "a change within P percent up or down is negligible; of a failed share it is 0.1 points, whatever P"},
+	{Names: []string{"fail-on-change"}, Group: groupSuccess, Text: "exit with 4 if a metric changed for the worse, beyond the margin"},
+	{Names: []string{"anyway"}, Group: groupSuccess,
+		Text: "compare runs that are not comparable, too; what makes them so is said above the verdicts"},
+	{Names: []string{"json"}, Group: groupOutput, Text: "the comparison as one JSON document"},
+	help, version,
+}
+
 var (
 	help    = Option{Names: []string{"help", "h", "?"}, Group: groupOutput, Text: "show the options"}
 	version = Option{Names: []string{"version", "V"}, Group: groupOutput, Text: "show the version"}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 )
 
 // differences names what makes the sides different experiments.
@@ -14,7 +16,7 @@ func differences(before, after []Run) []string {
 	for _, key := range planKeys(before, after) {
 		b, a := planned(before, key), planned(after, key)
 		if !slices.Equal(b, a) || len(b) > 1 {
-			out = append(out, fmt.Sprintf("%s: %s before, %s after", key, strings.Join(b, " and "), strings.Join(a, " and ")))
+			out = append(out, fmt.Sprintf("%s: %s before, %s after", strings.TrimSuffix(key, "_ns"), strings.Join(b, " and "), strings.Join(a, " and ")))
 		}
 	}
 	if b, a := versions(before, major), versions(after, major); b != a {
@@ -63,10 +65,17 @@ func planKeys(before, after []Run) []string {
 func planned(runs []Run, key string) []string {
 	var values []string
 	for i := range runs {
-		values = append(values, cmp.Or(runs[i].Plan[key], "none"))
+		values = append(values, inWords(key, runs[i].Plan[key]))
 	}
 	slices.Sort(values)
 	return slices.Compact(values)
+}
+
+func inWords(key, value string) string {
+	if ns, err := strconv.ParseInt(value, 10, 64); err == nil && strings.HasSuffix(key, "_ns") {
+		return time.Duration(ns).String()
+	}
+	return cmp.Or(value, "none")
 }
 
 func versions(runs []Run, part func(*Run) string) string {

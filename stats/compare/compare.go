@@ -9,9 +9,12 @@
 package compare
 
 import (
+	"cmp"
 	"math"
 	"slices"
 	"time"
+
+	"horde/stats"
 )
 
 // Word is a verdict on one metric.
@@ -55,16 +58,30 @@ type Run struct {
 	Latency   map[string]float64 // of succeeded requests: ns by name of the quantile
 	Mean      float64            // ns, their mean; 0 = none
 
+	Opened uint64 // connections
+
+	Clients    int
+	OpenLoop   bool // a rate was set
+	OnLoopback bool // the target is on this host
+
 	Valid            bool
 	Partial          bool
 	GeneratorLimited bool
 	Drifting         bool // not stationary
-	TogetherOnHost   bool // the target is on loopback
 	PlannedRuns      int  // of the series it belongs to; 0 = of none
 
-	Boot  string            // id of the generator's boot; "" = not known
-	Facts map[string]string // of the host before the run, by name
+	Host stats.Host // the generator's
 }
+
+func (r *Run) fact(name string) string {
+	if r.Host.Begin == nil {
+		return ""
+	}
+	return r.Host.Begin.Facts[name].Value
+}
+
+// boot is the id of the host's boot, "" if it is not known.
+func (r *Run) boot() string { return r.fact("kernel.random.boot_id") }
 
 // Comparison is the verdict between two sets of runs.
 type Comparison struct {
@@ -102,6 +119,46 @@ func (c *Comparison) Worse() bool {
 	return slices.ContainsFunc(c.Metrics, func(m Metric) bool { return m.Verdict == Changed && m.Direction == Worse })
 }
 
+// OnThisHost reports whether the targets of all runs were on the generator's host.
+func (c *Comparison) OnThisHost() bool {
+	off := func(r Run) bool { return !r.OnLoopback }
+	return !slices.ContainsFunc(c.Before, off) && !slices.ContainsFunc(c.After, off)
+}
+
+// HostsKnown reports whether both sides say what their host was like.
+func (c *Comparison) HostsKnown() bool {
+	silent := func(r Run) bool { return r.Host.Begin == nil }
+	return !slices.ContainsFunc(c.Before, silent) && !slices.ContainsFunc(c.After, silent)
+}
+
+// Class is a class of failed requests with their number.
+type Class struct {
+	Name  string
+	Count uint64
+}
+
+// Classes are the failures of each side by class, the most frequent first.
+func (c *Comparison) Classes() (before, after []Class) {
+	return classes(c.Before), classes(c.After)
+}
+
+func classes(runs []Run) []Class {
+	sums := map[string]uint64{}
+	for i := range runs {
+		for name, n := range runs[i].Classes {
+			sums[name] += n
+		}
+	}
+	var out []Class
+	for name, n := range sums {
+		out = append(out, Class{name, n})
+	}
+	slices.SortFunc(out, func(a, b Class) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name))
+	})
+	return out
+}
+
 // adjust takes account of there being several metrics. Throughput stands alone
 // as the question asked; the others share one error among them.
 func (c *Comparison) adjust() {
@@ -129,12 +186,13 @@ func (c *Comparison) units(runs []Run, values []float64) []float64 {
 	}
 	var ids []string
 	sums, counts := map[string]float64{}, map[string]float64{}
-	for i, r := range runs {
-		if counts[r.Boot] == 0 {
-			ids = append(ids, r.Boot)
+	for i := range runs {
+		id := runs[i].boot()
+		if counts[id] == 0 {
+			ids = append(ids, id)
 		}
-		sums[r.Boot] += values[i]
-		counts[r.Boot]++
+		sums[id] += values[i]
+		counts[id]++
 	}
 	means := make([]float64, len(ids))
 	for i, id := range ids {

@@ -47,6 +47,7 @@ type Metric struct {
 	Spread        float64 // of the values on their scale, both sides pooled: about the coefficient of variation
 	Needed        int     // runs (or boots) a side that would settle it; 0 = not known
 	Welch, Ranks  Estimate
+	WelchVerdict  Word
 	RankVerdict   Word
 	RankLow       *float64
 	RankHigh      *float64
@@ -72,7 +73,7 @@ func (c *Comparison) weigh(m measure) Metric {
 		out.Verdict, out.Reason = NotComparable, reason
 	case len(c.Before) < FewestRuns || len(c.After) < FewestRuns:
 		out.Verdict = NoVerdict
-	case out.Kind == Share && out.Direction == Same:
+	case out.Kind == Share && out.Before.Typical == 0 && out.After.Typical == 0:
 		out.concludeNoFailures(c)
 	default:
 		c.judge(m, &out)
@@ -186,8 +187,9 @@ func (m *Metric) conclude(ratio func(float64) float64, inside func(Estimate) boo
 		m.Change, m.Low, m.High = some(ratio(m.Welch.Mid)), some(ratio(m.Welch.Low)), some(ratio(m.Welch.High))
 		m.RankLow, m.RankHigh = some(ratio(m.Ranks.Low)), some(ratio(m.Ranks.High))
 	}
-	m.Verdict, m.RankVerdict = m.Welch.word(inside), m.Ranks.word(inside)
-	if m.Verdict != m.RankVerdict {
+	m.WelchVerdict, m.RankVerdict = m.Welch.word(inside), m.Ranks.word(inside)
+	m.Verdict = m.WelchVerdict
+	if m.WelchVerdict != m.RankVerdict {
 		m.Verdict = Inconclusive
 	}
 }

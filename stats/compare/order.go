@@ -1,8 +1,6 @@
 package compare
 
-import (
-	"slices"
-)
+import "slices"
 
 // Boots says how many boots of the generator's host the runs of each side are from.
 type Boots struct {
@@ -23,12 +21,13 @@ func bootsOf(before, after []Run) Boots {
 // distinct returns the boots of a side, nil if one is not known.
 func distinct(runs []Run) []string {
 	var ids []string
-	for _, r := range runs {
-		if r.Boot == "" {
+	for i := range runs {
+		id := runs[i].boot()
+		if id == "" {
 			return nil
 		}
-		if !slices.Contains(ids, r.Boot) {
-			ids = append(ids, r.Boot)
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
 		}
 	}
 	return ids

@@ -71,9 +71,19 @@ type Plan struct {
 	TimeoutNS     *int64   `json:"timeout_ns"`
 	ConnectNS     *int64   `json:"connect_timeout_ns"`
 	Force         bool     `json:"force"`
+	Repeat        *Repeat  `json:"repeat"`
 	Argv          []string `json:"argv"`
 	RequestSHA256 string   `json:"request_sha256"`
 	TLS           *TLS     `json:"tls"` // nil: not secured
+}
+
+// Repeat is the place of the run in a series, from 1; the pause before it, and
+// how many connections of this host were in TIME_WAIT at its begin, nil if unknown.
+type Repeat struct {
+	Index    int   `json:"index"`
+	Of       int   `json:"of"`
+	PausedNS int64 `json:"paused_ns"`
+	TimeWait *int  `json:"time_wait"`
 }
 
 // Window is the time measured. StartedAt is nil if the run never began;
@@ -303,10 +313,22 @@ func newPlan(p *stats.PlanFacts) Plan {
 		TimeoutNS:     some(int64(p.Timeout)),
 		ConnectNS:     some(int64(p.ConnectTimeout)),
 		Force:         p.Force,
+		Repeat:        newRepeat(p.Repeat),
 		Argv:          filled(p.Argv),
 		RequestSHA256: p.RequestSHA256,
 		TLS:           newTLS(p.TLS),
 	}
+}
+
+func newRepeat(r stats.Repeat) *Repeat {
+	if r.Of == 0 {
+		return nil
+	}
+	out := &Repeat{Index: r.Index, Of: r.Of, PausedNS: int64(r.Paused)}
+	if r.TimeWait >= 0 {
+		out.TimeWait = &r.TimeWait
+	}
+	return out
 }
 
 func newCoalescing(c stats.Coalescing) *Coalescing {
