@@ -40,6 +40,8 @@ type loop struct {
 	wait func(*client) wake // alone or packed
 
 	poller  *poller
+	polled  []parked // what the poller need not watch: each round asks them in turn
+	asked   []parked // the memory of those before these
 	alarms  alarms
 	turns   []*client // ready without a wait: they had their share of this round
 	spare   []*client // the memory of the turns before these
@@ -327,7 +329,7 @@ func (l *loop) runPacked() error {
 		l.alarms[i], c.place, c.alarm, c.until = c, i, never, never
 	}
 	if l.plan.Coalesce && l.plan.Reuse && len(l.clients) >= coalesceClients {
-		l.coalesce.able = true
+		l.coalesce = newCoalescer(l.mayPoll())
 		sleepExactly()
 	}
 	for l.started < len(l.clients) || l.living > 0 {
@@ -398,6 +400,7 @@ func (l *loop) round() {
 		c.inTurns = false
 		c.resume()
 	}
+	l.askPolled()
 	l.ring()
 	if l.coalesce.able && l.now >= l.coalesce.next {
 		l.decide()
@@ -410,7 +413,20 @@ func (l *loop) decide() {
 	if l.tally.Total.Count() >= enough {
 		l.median = l.tally.Total.Quantile(0.5)
 	}
+	before := l.coalesce.way
 	l.coalesce.decide(l.now, l.ended+l.tally.Succeeded+l.tally.Failed, l.median)
+	switch {
+	case l.coalesce.way == polling && before != polling:
+		l.unwatchAll()
+	case l.coalesce.way != polling && before == polling:
+		l.watchPolled()
+	}
+}
+
+// turn lets the client run on in the next round.
+func (l *loop) turn(c *client) {
+	l.turns = append(l.turns, c)
+	c.inTurns = true
 }
 
 // hurried reports whether there is something to do that no event tells of.
@@ -419,7 +435,7 @@ func (l *loop) hurried() bool { return len(l.turns) > 0 || l.startDue() || l.exp
 // patience is how many milliseconds the loop may wait for events, rounded up:
 // the clock decides, not the wait.
 func (l *loop) patience() int {
-	if l.hurried() {
+	if l.hurried() || len(l.polled) > 0 {
 		return 0
 	}
 	next := min(l.tick, l.end, l.alarms[0].alarm, l.nextStart())
@@ -451,13 +467,15 @@ func (l *loop) waitPacked(c *client) wake {
 	if l.stopped {
 		return ended
 	}
-	if !l.watch(c) {
+	switch {
+	case c.want == readable && c.watched == 0 && l.coalesce.way == polling:
+		l.polled = append(l.polled, parked{c, c.generation})
+	case !l.watch(c):
 		return unwatched
 	}
 	switch {
 	case c.want&c.ready != 0 || c.until <= l.now:
-		l.turns = append(l.turns, c)
-		c.inTurns = true
+		l.turn(c)
 	case c.until < c.alarm:
 		c.alarm = c.until
 		heap.Fix(&l.alarms, c.place)

@@ -44,6 +44,9 @@ func (p *poller) change(fd int, events, slot, generation uint32) unix.Errno {
 	return p.control(unix.EPOLL_CTL_MOD, fd, events, slot, generation)
 }
 
+// remove watches fd no longer.
+func (p *poller) remove(fd int) { p.control(unix.EPOLL_CTL_DEL, fd, 0, 0, 0) }
+
 func (p *poller) control(op uintptr, fd int, events, slot, generation uint32) unix.Errno {
 	ev := unix.EpollEvent{
 		Events: events | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff,

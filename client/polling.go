@@ -1,0 +1,83 @@
+package client
+
+// Polling: instead of having the kernel tell of each answer, a loop asks its
+// connections in turn. The coalescer decides when that pays (see coalesce.go).
+
+// parked is a connection whose client waits for an answer on it.
+type parked struct {
+	client     *client
+	generation uint32
+}
+
+// mayPoll reports whether the plan allows it: a polled connection does not tell
+// that the peer has hung up, so a request must be one that may be sent again.
+func (l *loop) mayPoll() bool {
+	for i := range l.plan.Entries {
+		if !l.plan.Entries[i].Resend {
+			return false
+		}
+	}
+	return true
+}
+
+// waits reports whether the client still waits on that connection.
+func (p parked) waits() bool {
+	c := p.client
+	return c.generation == p.generation && c.fd >= 0 && c.want == readable && !c.inTurns
+}
+
+// askPolled receives from each polled connection what is there, and lets the
+// client run on if there is anything.
+func (l *loop) askPolled() {
+	if len(l.polled) == 0 {
+		return
+	}
+	l.polled, l.asked = l.asked[:0], l.polled
+	var answered uint64
+	missed := false
+	for _, p := range l.asked {
+		if !p.waits() {
+			continue
+		}
+		c := p.client
+		c.heldBytes, c.heldErrno = recv(c.fd, l.buf)
+		if again(c.heldErrno) {
+			missed = true
+			l.polled = append(l.polled, p)
+			continue
+		}
+		if missed {
+			missed = false
+			l.readClock()
+		}
+		answered++
+		c.held = true
+		c.ready |= readable
+		c.resume()
+	}
+	l.coalesce.asked += uint64(len(l.asked))
+	l.coalesce.answered += answered
+}
+
+// unwatchAll has the connections on which an answer is awaited polled from now on.
+func (l *loop) unwatchAll() {
+	for i := range l.clients {
+		c := &l.clients[i]
+		if p := (parked{c, c.generation}); c.watched != 0 && p.waits() {
+			l.poller.remove(c.fd)
+			c.watched = 0
+			l.polled = append(l.polled, p)
+		}
+	}
+}
+
+// watchPolled has the poller watch the polled connections again.
+func (l *loop) watchPolled() {
+	for _, p := range l.polled {
+		if p.waits() && !l.watch(p.client) {
+			l.turn(p.client) // it will ask once more, and fail
+			p.client.ready |= readable
+		}
+	}
+	l.polled = l.polled[:0]
+}
