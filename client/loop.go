@@ -287,18 +287,26 @@ func (l *loop) ringBy(until int64) int64 {
 // for the next read. It reports whether the run is to stop.
 func (c *client) waitReceiving() (stop bool) {
 	l := c.loop
-	c.heldBytes, c.heldErrno = recvWaiting(c.fd, l.buf)
-	if c.heldErrno == syscall.EINTR {
-		c.heldBytes, c.heldErrno = recv(c.fd, l.buf)
+	n, errno := recvWaiting(c.fd, l.buf)
+	if errno == syscall.EINTR {
+		n, errno = recv(c.fd, l.buf)
 	}
 	if heard() {
 		_, stop = pollTwo(-1, 0, l.control, 0)
 	}
-	if !again(c.heldErrno) {
-		c.held = true
-		c.ready |= readable
-	}
+	c.hold(n, errno)
 	return stop
+}
+
+// hold keeps what a call received for the next read. It reports false if that
+// is nothing.
+func (c *client) hold(n int, errno syscall.Errno) bool {
+	if again(errno) {
+		return false
+	}
+	c.held, c.heldBytes, c.heldErrno = true, n, errno
+	c.ready |= readable
+	return true
 }
 
 // report notes what the socket says of itself. A connection that hung up or

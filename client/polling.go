@@ -26,34 +26,33 @@ func (p parked) waits() bool {
 	return c.generation == p.generation && c.fd >= 0 && c.want == readable && !c.inTurns
 }
 
-// askPolled receives from each polled connection what is there, and lets the
-// client run on if there is anything.
+// askPolled asks each polled connection once, and lets its client run on if
+// there is an answer.
 func (l *loop) askPolled() {
-	if len(l.polled) == 0 {
-		return
-	}
 	l.polled, l.asked = l.asked[:0], l.polled
 	var answered uint64
 	missed := false
 	for _, p := range l.asked {
-		if !p.waits() {
-			continue
-		}
-		c := p.client
-		c.heldBytes, c.heldErrno = recv(c.fd, l.buf)
-		if again(c.heldErrno) {
+		switch c := p.client; {
+		case !p.waits():
+		case c.secured != nil: // the session itself has to receive
+			began := c.begun
+			c.ready |= readable
+			c.resume()
+			if c.begun != began {
+				answered++
+			}
+		case c.hold(recv(c.fd, l.buf)):
+			if missed { // asking took time since the clock was read
+				l.readClock()
+			}
+			missed = false
+			answered++
+			c.resume()
+		default:
 			missed = true
 			l.polled = append(l.polled, p)
-			continue
 		}
-		if missed {
-			missed = false
-			l.readClock()
-		}
-		answered++
-		c.held = true
-		c.ready |= readable
-		c.resume()
 	}
 	l.coalesce.asked += uint64(len(l.asked))
 	l.coalesce.answered += answered
