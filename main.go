@@ -32,6 +32,7 @@ import (
 	"horde/client/secure"
 	"horde/client/target"
 	"horde/procs"
+	"horde/procs/ceiling"
 	_ "horde/procs/secured" // workers for https
 	"horde/stats"
 	"horde/stats/compare"
@@ -490,6 +491,9 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 	if why != "" {
 		result.Reasons = append(result.Reasons, why)
 	}
+	if result.Generator != nil {
+		p.calibrate(asked, workers, cpus, allowed, signals, result)
+	}
 	return nil
 }
 
@@ -524,6 +528,39 @@ func handshakeWords(class stats.Class, reason error) string {
 		return class.Text()
 	}
 	return fmt.Sprintf("%s (%v)", class.Text(), reason)
+}
+
+// calibrate holds the run against what this host can generate: as measured now,
+// if that is asked for, or by an earlier run of its shape. That it is not known
+// is said, and changes nothing else.
+func (p *program) calibrate(asked *config.Run, workers int, cpus, allowed []int, signals chan os.Signal, result *stats.Run) {
+	shape := ceiling.ShapeOf(result, &asked.Plan, allowed, cpus, workers)
+	var err error
+	switch {
+	case !asked.Ceiling:
+		result.Generator.Ceiling, err = ceiling.Recall(shape)
+	case result.Tally.Succeeded == 0 || result.Interrupted != "":
+		err = errors.New("no ceiling was measured: the run before it has no answers to go by")
+	default:
+		result.Generator.Ceiling, err = p.measureCeiling(asked, workers, cpus, signals, result)
+		if err == nil {
+			err = ceiling.Remember(shape, result.Generator.Ceiling)
+		}
+	}
+	if err != nil {
+		result.Reasons = append(result.Reasons, err.Error())
+	}
+}
+
+func (p *program) measureCeiling(asked *config.Run, workers int, cpus []int, signals chan os.Signal, result *stats.Run) (*stats.Ceiling, error) {
+	if asked.Progress != "none" {
+		p.say("note", "measuring what this host can generate, against a target that does nothing")
+	}
+	c, err := ceiling.Measure(asked.Plan, workers, cpus, ceiling.BodySize(result), signals)
+	if err != nil {
+		return nil, fmt.Errorf("no ceiling was measured: %w", err)
+	}
+	return c, nil
 }
 
 // portsPerSource is how many connections one source address takes well: the

@@ -29,6 +29,16 @@ type Generator struct {
 	TargetHere bool          // the target has an address of this host
 	ParentCPU  time.Duration // used by the parent
 	Workers    WorkerLoad
+	Ceiling    *Ceiling // nil: never measured for such a run
+}
+
+// Ceiling is what workers like those of a run reached against a target that does
+// nothing and shares their CPUs. A target on the same host can hardly be faster;
+// against one elsewhere this side can generate that much at least.
+type Ceiling struct {
+	PerSecond float64 // succeeded requests
+	Span      time.Duration
+	At        time.Time
 }
 
 // WorkerLoad is how the workers that ended well fared with their CPUs, as shares
@@ -112,6 +122,8 @@ const (
 	limitThrottled = 0.01 // of the window
 	limitSteal     = 0.10
 	limitSoftirq   = 0.90 // of one CPU
+	limitCeiling   = 0.80 // of the ceiling, where CPUs are nearly at their limit too:
+	nearlyCPU      = 0.80 // of the workers' CPUs and time, or of the host's CPUs
 	limitLocal     = 0.001
 )
 
@@ -132,10 +144,6 @@ func (v *Verdict) judgeGenerator(r *Run) {
 	if len(causes) > 0 {
 		v.say("%s; the target may be faster than shown: throughput is a lower bound, and latencies hold the delay of this side; hint: %s",
 			strings.Join(causes, "; "), hint)
-	}
-	if g.Dropped > 0 {
-		v.say("this host dropped %s packets that it had received: the queue of their CPU was full; hint: raise net.core.netdev_max_backlog, or spread the interrupts of the network",
-			units.Count(uint64(g.Dropped)))
 	}
 }
 
@@ -163,7 +171,17 @@ func (r *Run) generatorCauses() (causes []string, hint string) {
 	if text, fix := r.cpuCause(); text != "" {
 		say(fix, "%s", text)
 	}
+	if c := g.Ceiling; c != nil && r.PerSecond(r.Tally.Succeeded) > limitCeiling*c.PerSecond && g.nearlyFull() {
+		say("use more CPUs or further hosts", "%s requests/s are %s of the %s/s that this host reaches against a target that does nothing",
+			units.Rate(r.PerSecond(r.Tally.Succeeded)), Proportion(r.PerSecond(r.Tally.Succeeded)/c.PerSecond), units.Rate(c.PerSecond))
+	}
 	return causes, hint
+}
+
+// nearlyFull reports whether CPUs are so near to their limit that a ceiling can be
+// one of theirs: few clients reach theirs with CPUs that are half idle.
+func (g *Generator) nearlyFull() bool {
+	return g.Workers.CPU+max(g.Workers.Delay, 0) > nearlyCPU || g.Busy > nearlyCPU
 }
 
 func quotaWords(cpus float64) string {

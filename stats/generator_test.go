@@ -123,8 +123,22 @@ var generators = []struct {
 		reason:  "local ports used up",
 	},
 	{
-		name:    "packets dropped",
-		happens: func(r *Run) { r.Generator.Dropped = 1234 }, reason: "this host dropped 1,234 packets that it had received",
+		name: "at its ceiling, CPUs nearly full",
+		happens: func(r *Run) {
+			busy(r, 0.2, 0.1)
+			r.Generator.Busy, r.Generator.Busiest, r.Generator.Ceiling = 0.85, 0.9, &Ceiling{PerSecond: 110}
+		}, limited: true, reason: "100 requests/s are 90.9 % of the 110/s that this host reaches against a target that does nothing",
+	},
+	{
+		name:    "at the ceiling of few clients, CPUs half idle",
+		happens: func(r *Run) { busy(r, 0.2, 0); r.Generator.Busy, r.Generator.Ceiling = 0.5, &Ceiling{PerSecond: 110} },
+	},
+	{
+		name: "far below its ceiling",
+		happens: func(r *Run) {
+			busy(r, 0.2, 0.1)
+			r.Generator.Busy, r.Generator.Ceiling = 0.85, &Ceiling{PerSecond: 1000}
+		},
 	},
 	{
 		name: "a kernel that does not tell of delays",

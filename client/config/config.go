@@ -48,6 +48,7 @@ type Run struct {
 	Workers  int    // processes asked for
 	Pin      string // "auto", "none" or a list
 	Classic  bool
+	Ceiling  bool // to be measured, after the run
 	Output   Output
 	Progress string // "auto", "plain" or "none"
 }
@@ -61,7 +62,7 @@ const (
 // process may use; userAgent names the program.
 func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	b := &builder{values: v}
-	r := &Run{Pin: v.String("pin"), Classic: v.Bool("classic")}
+	r := &Run{Pin: v.String("pin"), Classic: v.Bool("classic"), Ceiling: v.Bool("calibrate")}
 	link, err := target.Parse(url)
 	if err != nil {
 		return nil, &Usage{Text: err.Error(), Hint: hintURL(url)}
@@ -75,6 +76,9 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	b.shown(r)
 	request := b.request(r, link, userAgent)
 	r.Plan.TLS = b.tls(link)
+	if r.Ceiling && link.Secure {
+		b.wrong("calibrate", "leave it out, or measure http", "the target that does nothing does not speak TLS")
+	}
 	b.family(r)
 	r.Sources = value(b, "source", nil, target.ParseSources)
 	if b.err != nil {
@@ -128,6 +132,7 @@ var exclusive = [...][]string{
 	{"force", "keepalive"},
 	{"http09", "keepalive"},
 	{"classic", "json"},
+	{"classic", "calibrate"},
 }
 
 // unclassic options are those webbench does not have and that change what is

@@ -308,6 +308,8 @@ func TestReadRefuses(t *testing.T) {
 		{"two families", []string{"-4", "-6"}, "6", "cannot be used together with --4"},
 		{"no waiting on connections that are kept", []string{"-f", "-k"}, "keepalive", "cannot be used together with --force"},
 		{"HTTP/0.9 on connections that are kept", []string{"-9", "-k"}, "keepalive", "cannot be used together with --http09"},
+		{"a ceiling in webbench's words", []string{"--classic", "--calibrate"}, "calibrate", "cannot be used together with --classic"},
+		{"a ceiling of https", []string{"--calibrate", "https://h/"}, "calibrate", "does not speak TLS"},
 		{"webbench in JSON", []string{"--classic", "--json"}, "json", "cannot be used together with --classic"},
 		{"webbench with connections kept", []string{"--classic", "-k"}, "keepalive", "webbench has no such option"},
 		{"webbench with a header", []string{"--classic", "-H", "A: 1"}, "header", "webbench has no such option"},

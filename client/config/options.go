@@ -80,6 +80,8 @@ var RunOptions = []Option{
 
 	{Names: []string{"coalesce"}, Value: "HOW", Default: "auto", Group: groupWorkers,
 		Text: "collect answers of kept-alive connections for a moment where that pays: auto or off"},
+	{Names: []string{"calibrate"}, Group: groupWorkers,
+		Text: "after the run, measure what this host can generate: the same clients for up to 5 s against a target that does nothing; remembered for later runs of the kind"},
 
 	output, jsonOutput,
 	{Names: []string{"classic"}, Group: groupOutput,

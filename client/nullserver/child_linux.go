@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"strconv"
+	"strings"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -42,18 +43,18 @@ func init() {
 func childArgs(index int, addr string, o Options) []string {
 	return []string{
 		childName, addr, strconv.Itoa(index),
-		strconv.FormatInt(o.BodySize, 10), strconv.Itoa(o.Backlog), strconv.FormatUint(o.Budget, 10), o.Fault.String(),
+		strconv.FormatInt(o.BodySize, 10), strconv.Itoa(o.Backlog), strconv.FormatUint(o.Budget, 10), strconv.FormatBool(o.Plain), o.Fault.String(),
 	}
 }
 
 func parseChildArgs(args []string) (index int, o Options, err error) {
-	if len(args) != 6 {
+	if len(args) != 7 {
 		return 0, o, fmt.Errorf("%d arguments", len(args))
 	}
-	if _, err = fmt.Sscan(args[1]+" "+args[2]+" "+args[3]+" "+args[4], &index, &o.BodySize, &o.Backlog, &o.Budget); err != nil {
+	if _, err = fmt.Sscan(strings.Join(args[1:6], " "), &index, &o.BodySize, &o.Backlog, &o.Budget, &o.Plain); err != nil {
 		return 0, o, fmt.Errorf("arguments %q: %w", args, err)
 	}
-	o.Fault, err = ParseFault(args[5])
+	o.Fault, err = ParseFault(args[6])
 	return index, o, err
 }
 

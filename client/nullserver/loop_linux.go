@@ -60,6 +60,7 @@ func newLoop(listener, stop int, o Options, counts *Counts) (*loop, error) {
 		replies: newReplies(o.Fault, o.BodySize), budget: o.Budget, limited: o.Budget > 0, counts: counts,
 		in: make([]byte, readSize), begun: time.Now(),
 	}
+	l.replies.plain = o.Plain
 	if err := l.open(o.Fault.backlog() == 0); err != nil {
 		l.release()
 		return nil, err

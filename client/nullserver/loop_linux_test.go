@@ -143,6 +143,14 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
+func TestAPlainTargetHasNoSpecialPaths(t *testing.T) {
+	addr, _ := inlineServer(t, Options{Plain: true})
+	for _, path := range []string{"/", "/fault/reset:wait", "/size/0", "/fault/x"} {
+		got, _ := answerOf(t, addr, get(path), len(ok))
+		assert.Equal(t, ok, got, path)
+	}
+}
+
 func TestRefusals(t *testing.T) {
 	addr, _ := inlineServer(t, Options{})
 	for _, c := range []struct{ name, request, why, end string }{

@@ -33,6 +33,7 @@ type Options struct {
 	Backlog   int    // of each listener; 0 = as long as the kernel allows
 	Budget    uint64 // answers in all, then silence; 0 = no limit. Asks for one process
 	Fault     Fault  // played for every path but /fault/SPEC
+	Plain     bool   // no path asks for anything: /fault/SPEC and /size/N are paths like any other
 }
 
 // Counts is what the target itself saw, summed over its processes. Bytes are

@@ -163,6 +163,7 @@ func (r *reply) appendBody(b []byte) []byte {
 type replies struct {
 	block    []byte
 	size     int64
+	plain    bool   // no path is special
 	fault    Fault  // for every path but /fault/
 	accept   *reply // what Options.Fault does as a connection is accepted; nil = nothing
 	fallback *reply
@@ -189,7 +190,7 @@ func newReplies(f Fault, size int64) *replies {
 }
 
 func (s *replies) find(path []byte) *reply {
-	if !bytes.HasPrefix(path, []byte("/fault/")) && !bytes.HasPrefix(path, []byte("/size/")) {
+	if s.plain || !bytes.HasPrefix(path, []byte("/fault/")) && !bytes.HasPrefix(path, []byte("/size/")) {
 		return s.fallback
 	}
 	if r := s.special[string(path)]; r != nil {

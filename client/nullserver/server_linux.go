@@ -21,7 +21,8 @@ type Server struct {
 	addr      netip.AddrPort
 	processes []*process
 	done      chan struct{}
-	first     sync.Once // closes done
+	gone      chan struct{} // closed when all processes have been reaped
+	first     sync.Once     // closes done
 	stop      func() error
 
 	mu    sync.Mutex
@@ -43,21 +44,32 @@ const stopGrace = 5 * time.Second
 
 // Start starts the serving processes. When it returns they listen: the sockets
 // were opened here, so a connection made now waits for its process to be up.
-// The processes end with Stop and with the parent, however that ends; the
-// thread that called Start must not end before (Pdeathsig is bound to it),
-// which it does only if its goroutine ends locked to it.
+// The processes end with Stop and with the parent, however that ends.
 func Start(o Options) (*Server, error) {
 	o, addr, err := o.withDefaults(runtime.NumCPU())
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{addr: addr, done: make(chan struct{})}
+	s := &Server{addr: addr, done: make(chan struct{}), gone: make(chan struct{})}
 	s.stop = sync.OnceValue(s.end)
-	if err := s.start(o); err != nil {
+	if err := s.startHeld(o); err != nil {
 		_, _ = s.Stop()
 		return nil, err
 	}
 	return s, nil
+}
+
+// startHeld starts the processes from a thread that stays until they are gone:
+// Pdeathsig is tied to the thread that started a process (prctl(2)), and any
+// other may end while the parent lives on.
+func (s *Server) startHeld(o Options) error {
+	started := make(chan error)
+	go func() {
+		runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
+		started <- s.start(o)
+		<-s.gone
+	}()
+	return <-started
 }
 
 // Addr is where the server listens, with the port the kernel chose if port 0
@@ -178,18 +190,11 @@ func startProcess(args []string, counts, listener int) (*process, error) {
 	return &process{process: handle, control: control, ended: make(chan struct{})}, nil
 }
 
-// startLazily starts a child whose threads inherit a timer slack of a second.
-// The loop leaves its processor to nobody, so the runtime's monitor would come
-// round every 10 ms to take it away.
+// startLazily starts a child whose threads inherit a timer slack of a second,
+// from a thread that does nothing else. The loop leaves its processor to nobody,
+// so the runtime's monitor would come round every 10 ms to take it away.
 func startLazily(args []string, attr *syscall.ProcAttr) (pid int, err error) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	slack, err := unix.PrctlRetInt(unix.PR_GET_TIMERSLACK, 0, 0, 0, 0)
-	if err != nil {
-		return 0, os.NewSyscallError("prctl", err)
-	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, 1e9, 0, 0, 0)
-	defer func() { _ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(slack), 0, 0, 0) }()
 	return syscall.ForkExec("/proc/self/exe", args, attr)
 }
 
@@ -202,6 +207,7 @@ func (s *Server) reap(p *process) {
 
 // end is Stop without the counting.
 func (s *Server) end() error {
+	defer close(s.gone)
 	for _, p := range s.processes {
 		p.control.Close()
 	}

@@ -32,3 +32,30 @@ func TestATargetThatHangsIsNotTheGeneratorsFault(t *testing.T) {
 	require.NotNil(t, o.result.Generator.CPUShare)
 	assert.Less(t, *o.result.Generator.CPUShare, 0.5)
 }
+
+func TestACeilingIsMeasuredOnceAndRemembered(t *testing.T) {
+	l := launch{env: []string{"XDG_CACHE_HOME=" + t.TempDir()}}
+	o := l.run(t, "demo", "-k", "-c", "4", "-w", "1", "-t", "0.3", "--json").json()
+	assert.Nil(t, o.result.Generator.Ceiling)
+
+	o = l.run(t, "demo", "-k", "-c", "4", "-w", "1", "-t", "0.3", "--calibrate")
+	assert.Contains(t, o.stdout, "\nCeiling      you measured ")
+	assert.Contains(t, o.stdout, "a target on this")
+
+	o = l.run(t, "demo", "-k", "-c", "4", "-w", "1", "-t", "0.3", "--json").json()
+	c := o.result.Generator.Ceiling
+	require.NotNil(t, c)
+	assert.EqualValues(t, 300e6, c.MeasuredNS)
+	assert.InEpsilon(t, o.result.Throughput.RequestsPerSec/c.RequestsPerSec, c.Share, 1e-6)
+
+	o = l.run(t, "demo", "-c", "4", "-w", "1", "-t", "0.3", "--json").json()
+	assert.Nil(t, o.result.Generator.Ceiling, "one connection per request is another kind of run")
+}
+
+func TestACeilingThatCannotBeRememberedIsSaidAndShown(t *testing.T) {
+	l := launch{env: []string{"XDG_CACHE_HOME=/dev/null"}}
+	o := l.run(t, "demo", "-c", "2", "-t", "0.2", "--calibrate", "--json").json()
+	assert.Zero(t, o.code)
+	assert.NotNil(t, o.result.Generator.Ceiling)
+	assert.Contains(t, o.everything(), "the ceiling could not be remembered")
+}

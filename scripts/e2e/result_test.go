@@ -72,6 +72,11 @@ type result struct {
 		HostBusyShare *float64 `json:"host_busy_share"`
 		ThrottledNS   *int64   `json:"throttled_ns"`
 		TargetHere    bool     `json:"target_here"`
+		Ceiling       *struct {
+			RequestsPerSec float64 `json:"requests_per_sec"`
+			MeasuredNS     int64   `json:"measured_ns"`
+			Share          float64 `json:"share"`
+		} `json:"ceiling"`
 	} `json:"generator"`
 	Unfinished struct {
 		Connecting uint64 `json:"connecting"`

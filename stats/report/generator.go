@@ -1,6 +1,7 @@
 package report
 
 import (
+	"math"
 	"strings"
 	"time"
 
@@ -33,9 +34,20 @@ type Generator struct {
 	SoftnetDropped   *int64   `json:"softnet_dropped"`
 	SoftnetSqueezed  *int64   `json:"softnet_squeezed"`
 	TargetHere       bool     `json:"target_here"` // the target's address is one of this host's
+	Ceiling          *Ceiling `json:"ceiling"`     // nil: --calibrate never measured one for such a run
 }
 
-func newGenerator(g *stats.Generator) *Generator {
+// Ceiling is what this host reached against a target that does nothing and shares
+// its CPUs.
+type Ceiling struct {
+	RequestsPerSec float64   `json:"requests_per_sec"`
+	MeasuredNS     int64     `json:"measured_ns"`
+	MeasuredAt     time.Time `json:"measured_at"`
+	Share          float64   `json:"share"` // of it, reached by this run
+}
+
+func newGenerator(r *stats.Run) *Generator {
+	g := r.Generator
 	if g == nil {
 		return nil
 	}
@@ -47,8 +59,24 @@ func newGenerator(g *stats.Generator) *Generator {
 		OthersShare: measured(g.Others()), HostFullNS: measured(int64(g.Full)),
 		StealShare: measured(g.Steal), IOWaitShare: measured(g.IOWait), SoftirqShare: measured(g.Softirq), PressureShare: measured(g.Pressure),
 		ThrottledNS: measured(int64(g.Throttled)), QuotaCPUs: some(g.Quota),
-		SoftnetDropped: measured(g.Dropped), SoftnetSqueezed: measured(g.Squeezed), TargetHere: g.TargetHere,
+		SoftnetDropped: measured(g.Dropped), SoftnetSqueezed: measured(g.Squeezed), TargetHere: g.TargetHere, Ceiling: newCeiling(r),
 	}
+}
+
+func newCeiling(r *stats.Run) *Ceiling {
+	c := r.Generator.Ceiling
+	if c == nil {
+		return nil
+	}
+	return &Ceiling{c.PerSecond, int64(c.Span), c.At.UTC().Truncate(time.Second), r.PerSecond(r.Tally.Succeeded) / c.PerSecond}
+}
+
+// ceiling is the reverse of newCeiling.
+func (c *Ceiling) ceiling() *stats.Ceiling {
+	if c == nil {
+		return nil
+	}
+	return &stats.Ceiling{PerSecond: c.RequestsPerSec, Span: time.Duration(c.MeasuredNS), At: c.MeasuredAt}
 }
 
 // generator is the reverse of newGenerator.
@@ -61,7 +89,7 @@ func (g *Generator) generator() *stats.Generator {
 		Full: duration(g.HostFullNS), Steal: value(g.StealShare), IOWait: value(g.IOWaitShare), Softirq: value(g.SoftirqShare),
 		Pressure: value(g.PressureShare), Throttled: duration(g.ThrottledNS), Quota: zero(g.QuotaCPUs),
 		Dropped: value(g.SoftnetDropped), Squeezed: value(g.SoftnetSqueezed),
-		TargetHere: g.TargetHere, ParentCPU: time.Duration(g.ParentCPUNS),
+		TargetHere: g.TargetHere, Ceiling: g.Ceiling.ceiling(), ParentCPU: time.Duration(g.ParentCPUNS),
 		Workers: stats.WorkerLoad{
 			CPUs: g.WorkerCPUs, CPU: value(g.CPUShare), Busiest: value(g.BusiestCPUShare), Delay: value(g.RunDelayShare), Lag: time.Duration(g.LagNS),
 		},
@@ -105,4 +133,21 @@ func (p *page) generator(r *stats.Run) {
 		words = append(words, "all CPUs were busy for "+seconds(g.Full)+" s")
 	}
 	p.row("Generator", "%s", strings.Join(words, "; "))
+	p.ceiling(r)
+}
+
+// ceiling holds the run against what this host can generate, where that is known.
+func (p *page) ceiling(r *stats.Run) {
+	c := r.Generator.Ceiling
+	if c == nil {
+		return
+	}
+	meaning := "against a target elsewhere it can generate that much at least"
+	if r.Generator.TargetHere {
+		meaning = "a target on this host can hardly be faster"
+	}
+	rate := r.PerSecond(r.Tally.Succeeded)
+	p.row("Ceiling", "you measured %s requests/s; this host can generate %s/s (%s of it reached), as it did on %s for %s s with a target that does nothing and shares its CPUs: %s",
+		units.Rate(rate), units.Rate(c.PerSecond), units.Percent(math.Round(rate/c.PerSecond*1000)/1000),
+		c.At.UTC().Format(time.DateOnly), seconds(c.Span), meaning)
 }

@@ -280,7 +280,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
 		Host:        Host{newHostState(r.Host.Begin), newHostState(r.Host.End)},
-		Generator:   newGenerator(r.Generator),
+		Generator:   newGenerator(r),
 		Verdicts:    Verdicts{v.Valid, v.GeneratorLimited, v.Partial, v.Stationary, filled(v.Reasons), &v.Exit},
 	}
 }

@@ -236,6 +236,7 @@ func generatorLimited() scene {
 	g := r.Generator
 	g.Busy, g.Busiest, g.Full, g.Steal, g.Softirq, g.Pressure = 0.995, 1, 8*time.Second, 0.021, 0.24, 0.98
 	g.Throttled, g.Quota, g.Dropped, g.Squeezed = 2*time.Second, 1.5, 7, 12
+	g.Ceiling = &stats.Ceiling{PerSecond: 4444.5, Span: 5 * time.Second, At: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	g.Workers = stats.WorkerLoad{CPUs: 2, CPU: 0.48, Busiest: 0.25, Delay: 0.62, Lag: 300 * time.Millisecond}
 	return scene{name: "generator_limited", run: r}
 }
