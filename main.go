@@ -660,6 +660,7 @@ func fill(result *stats.Run, o *procs.Outcome) {
 	result.Series, result.Workers = o.Series, o.Workers
 	result.Reasons = append(result.Reasons, o.Reasons...)
 	result.Coalescing = o.Coalescing
+	result.Scheduled, result.Warmup = o.Scheduled, o.Warmup
 	result.Workers.Asked = asked
 	switch o.Signal {
 	case nil:

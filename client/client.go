@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"math"
 	"syscall"
 
 	"horde/client/http1"
@@ -24,9 +25,11 @@ type client struct {
 	want       uint32   // what it waits for; 0 = only for time to pass
 	waited     bool     // since its last request began
 
+	tally  *stats.Tally // where its request counts: the window's or the warm-up's
 	phase  stats.Phase
-	begun  int64 // when the request under way began
-	first  int64 // when the first byte of its answer came
+	due    int64 // when the request under way was to begin; in a closed loop it is when it began
+	begun  int64 // when it began
+	first  int64 // when the first byte of its answer came, unset before
 	until  int64 // when the present wait is over, ready or not
 	pause  int64 // length of the last pause after a failed connect
 	sent   int   // bytes of the request
@@ -72,7 +75,7 @@ func (c *client) fail(class stats.Class, errno syscall.Errno) step {
 
 // live makes one request after another until the run is over.
 func (c *client) live() {
-	for c.loop.claim() {
+	for c.claim() {
 		result := c.request()
 		if result == over || c.loop.expired() && result != overdue {
 			break
@@ -90,9 +93,9 @@ func (c *client) live() {
 // request makes one request: on the open connection if there is one, and once
 // more on a new one if that had been closed meanwhile (RFC 9112 section 9.3.1).
 func (c *client) request() step {
-	tally := &c.loop.tally
+	tally := c.tally
 	tally.Begun++
-	c.begun, c.first, c.waited, c.why = c.loop.readClock(), 0, false, failure{}
+	c.begin()
 	c.turn, c.got = c.loop.walk.take(), 0
 	c.entry = &c.loop.plan.Entries[c.turn]
 	c.answer.Reset(c.entry.Answer)
@@ -114,6 +117,17 @@ func (c *client) request() step {
 	return c.requestAnew()
 }
 
+// begin notes when the request begins. An open loop's may be late.
+func (c *client) begin() {
+	if c.loop.plan.Pace.Open() {
+		c.tally.SendLag.Record(c.loop.readClock() - c.due)
+	}
+	c.begun, c.first, c.waited, c.why = c.loop.now, unset, false, failure{}
+}
+
+// unset is a time that has not been noted.
+const unset = math.MinInt64
+
 func (c *client) requestAnew() step {
 	if s := c.connect(); s != done {
 		return s
@@ -123,7 +137,7 @@ func (c *client) requestAnew() step {
 
 // count enters the request into the ledger: the one place where it ends.
 func (c *client) count(result step) {
-	tally, now := &c.loop.tally, min(c.loop.now, c.loop.end)
+	tally, now := c.tally, min(c.loop.now, c.loop.end)
 	if result != done {
 		if c.phase == stats.Connecting {
 			tally.NoConn++
@@ -135,18 +149,21 @@ func (c *client) count(result step) {
 		return
 	}
 	tally.Succeeded++
-	tally.Total.Record(now - c.begun)
-	if c.first > 0 {
-		tally.FirstByte.Record(c.first - c.begun)
+	tally.Total.Record(now - c.due)
+	if c.first != unset {
+		tally.FirstByte.Record(c.first - c.due)
+	}
+	if c.loop.plan.Pace.Open() {
+		tally.Service.Record(now - c.begun)
 	}
 	if c.loop.plan.ByEntry {
-		tally.Entries.At(c.turn).Succeed(c.got, now-c.begun)
+		tally.Entries.At(c.turn).Succeed(c.got, now-c.due)
 	}
 }
 
 // The pauses after a failed connect, in nanoseconds: doubling from the first
 // to the last, so that a dead target or an exhausted host is not asked
-// thousands of times a second.
+// thousands of times a second. An open loop asks as often as it was told to.
 const (
 	shortestPause = 1e6
 	longestPause  = 100e6
@@ -158,7 +175,7 @@ func (c *client) settle() step {
 	connectFailed := c.phase == stats.Connecting || c.phase == stats.Handshaking
 	c.phase = stats.Idle
 	switch {
-	case connectFailed && !c.loop.plan.Classic:
+	case connectFailed && !c.loop.plan.Classic && !c.loop.plan.Pace.Open():
 		c.pause = min(max(2*c.pause, shortestPause), longestPause)
 	case c.waited:
 		c.pause = 0
@@ -176,7 +193,7 @@ func (c *client) settle() step {
 // bytes of the request on it.
 func (c *client) connect() step {
 	c.phase, c.secured = stats.Connecting, nil
-	tally, began := &c.loop.tally, c.loop.now
+	tally, began := c.tally, c.loop.now
 	limit := began + int64(c.loop.plan.ConnectTimeout)
 	c.loop.ringBy(min(limit, c.deadline()))
 	fd, errno := dial(&c.loop.address, c.source, c.loop.kind)
@@ -215,7 +232,7 @@ func (c *client) establish(limit int64) step {
 		switch {
 		case errno == 0:
 			c.sent = n
-			c.loop.tally.BytesWritten += uint64(n)
+			c.tally.BytesWritten += uint64(n)
 			return done
 		case broke(errno):
 			// Only an established connection can be reset: a reset that
@@ -264,7 +281,7 @@ func (c *client) sendRest(reused bool) step {
 		switch {
 		case errno == 0:
 			c.sent += n
-			c.loop.tally.BytesWritten += uint64(n)
+			c.tally.BytesWritten += uint64(n)
 			continue
 		case broke(errno):
 			c.why.errno = cmp.Or(c.why.errno, errno)
@@ -341,8 +358,8 @@ func (c *client) send(b []byte) (int, syscall.Errno) {
 }
 
 func (c *client) feed(b []byte) step {
-	tally := &c.loop.tally
-	if c.first == 0 {
+	tally := c.tally
+	if c.first == unset {
 		c.first = c.loop.now
 	}
 	c.phase = stats.Receiving
@@ -372,9 +389,9 @@ func (c *client) complete(reusable bool) step {
 	if status == 0 { // HTTP/0.9 has none
 		return done
 	}
-	c.loop.tally.Status(status)
+	c.tally.Status(status)
 	if plan.ByEntry {
-		c.loop.tally.Entries.At(c.turn).Status(status)
+		c.tally.Entries.At(c.turn).Status(status)
 	}
 	if !plan.Expect.Has(status) {
 		c.why = failure{class: stats.StatusClass(status)}

@@ -75,7 +75,9 @@ func (c *control) hangUp() { c.once.Do(func() { syscall.Close(c.write) }) }
 
 // outcome is what Run said of a run.
 type outcome struct {
-	stats.Tally // the sum of all reports
+	stats.Tally // the sum of all reports of the window
+	warmup      stats.Tally
+	warmingUp   uint64
 	unfinished  stats.Unfinished
 	end         time.Duration
 	reports     []report
@@ -115,6 +117,10 @@ func driveUntil(t testing.TB, plan Plan, c *control, hook func(second int, o *ou
 	defer watchdog.Stop()
 	count := func(second int, tally *stats.Tally) error {
 		assert.False(t, over.Load(), "a report after the end")
+		if second < 0 {
+			o.warmup.Add(tally)
+			return nil
+		}
 		o.Add(tally)
 		o.reports = append(o.reports, report{second, tally.Begun, tally.Succeeded, tally.Failed})
 		if hook != nil {
@@ -123,9 +129,9 @@ func driveUntil(t testing.TB, plan Plan, c *control, hook func(second int, o *ou
 		return nil
 	}
 	var end Ending
-	end, o.err = runLocked(&plan, NewClock(Monotonic()), c.read, count)
+	end, o.err = runLocked(&plan, NewClock(Monotonic()+int64(plan.Warmup)), c.read, count)
 	end.Close()
-	o.unfinished = end.Unfinished
+	o.unfinished, o.warmingUp = end.Unfinished, end.WarmingUp
 	over.Store(true)
 	o.end = time.Duration(end.At)
 	require.False(t, stopped.Load(), "the run did not end by itself: begun %d, unfinished %v, %v", o.Begun, o.unfinished, o.endings())
@@ -139,6 +145,11 @@ func driveUntil(t testing.TB, plan Plan, c *control, hook func(second int, o *ou
 func (o *outcome) balance(t testing.TB, plan *Plan) {
 	t.Helper()
 	assert.Equal(t, o.Begun, o.Succeeded+o.Failed+o.unfinished.Sum(), "begun = succeeded + failed + unfinished")
+	assert.Equal(t, o.warmup.Begun, o.warmup.Succeeded+o.warmup.Failed+o.warmingUp, "and so in the warm-up")
+	if plan.Pace.Open() {
+		assert.Equal(t, o.Begun, o.SendLag.Count(), "one lag for each begin")
+		assert.Equal(t, o.Succeeded, o.Service.Count(), "one time since its begin for each success")
+	}
 	assert.Zero(t, o.unfinished.Count[stats.Idle], "an idle client has nothing unfinished")
 	assert.Equal(t, o.Succeeded, o.Total.Count(), "one latency for each success")
 	assert.Equal(t, o.Opened, o.Connect.Count(), "one connect time for each connection")

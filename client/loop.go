@@ -27,13 +27,16 @@ type loop struct {
 	clients []client
 	buf     []byte // read buffer, shared: an answer is consumed before the next read
 	tally   stats.Tally
+	warmup  stats.Tally // of requests that were due before the window began
 
 	now     int64 // when the events at hand were seen
+	begin   int64 // when the clients may begin: with a warm-up, before 0
 	tick    int64 // when the present second ends
 	end     int64 // when the run ends
 	left    uint64
 	walk    walk
-	long    bool // not every request is one segment
+	long    bool   // not every request is one segment
+	next    uint64 // the next start of an open loop's schedule
 	stopped bool
 	broken  error // the report could not be sent
 
@@ -81,10 +84,11 @@ type coroutine struct {
 // Ending is how a worker's run ended. Times are nanoseconds.
 type Ending struct {
 	Unfinished    stats.Unfinished
-	At            int64 // since the release
-	Coalesced     int64 // slept to let answers collect, in all
-	LongestMoment int64 // and at once
-	Lag           int64 // by how much the clock was looked at too late, at worst
+	WarmingUp     uint64 // requests of the warm-up that were still under way
+	At            int64  // since the release
+	Coalesced     int64  // slept to let answers collect, in all
+	LongestMoment int64  // and at once
+	Lag           int64  // by how much the clock was looked at too late, at worst
 
 	clients []client
 }
@@ -98,9 +102,11 @@ func (e *Ending) Close() {
 }
 
 // Run drives the clients of plan in this process until the run is over: its
-// time is up, its requests are done, or control is readable or hung up. Before
-// clock shows 0 it waits. report gets what was counted in a second that is
-// over, and at the end what was counted since; it must not keep the tally.
+// time is up, its requests are done, or control is readable or hung up. It
+// waits until clock shows 0, or with a warm-up so much less. report gets what
+// was counted in a second that is over, and at the end what was counted since;
+// it must not keep the tally. Seconds below 0 are the warm-up's: the last of
+// them is reported again when a request that was due in it ends later.
 //
 // crypto secures the connections if the plan has them secured.
 //
@@ -108,6 +114,9 @@ func (e *Ending) Close() {
 // packages are initialised. (Locking it here would start one more thread.)
 func Run(plan *Plan, crypto Crypto, clock Clock, control int, report func(second int, t *stats.Tally) error) (Ending, error) {
 	l := newLoop(plan, crypto, clock, control, report)
+	if plan.Pace.Open() {
+		sleepExactly()
+	}
 	l.awaitRelease()
 	run := l.runPacked
 	if len(l.clients) == 1 {
@@ -118,9 +127,12 @@ func Run(plan *Plan, crypto Crypto, clock Clock, control int, report func(second
 	}
 	l.now = max(min(l.now, l.end), 0) // it may have been stopped before its release
 	if l.broken == nil {
-		l.broken = l.report(l.second(), &l.tally)
+		l.broken = l.hand(true)
 	}
-	end := Ending{l.unfinished(), l.now, l.coalesce.slept, l.coalesce.longest, l.lag, l.clients}
+	end := Ending{
+		At: l.now, Coalesced: l.coalesce.slept, LongestMoment: l.coalesce.longest, Lag: l.lag, clients: l.clients,
+	}
+	end.Unfinished, end.WarmingUp = l.unfinished()
 	if l.broken != nil {
 		end.Close()
 	}
@@ -131,8 +143,10 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 	l := &loop{
 		plan: *plan, crypto: crypto, address: newAddress(plan.Address), clock: clock, control: control, report: report,
 		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10), kind: nonBlocking,
-		tick: second, end: math.MaxInt64, left: plan.Requests, walk: newWalk(plan), long: plan.long(),
+		begin: -int64(plan.Warmup), end: never, left: plan.Requests, next: plan.Pace.First,
+		walk: newWalk(plan), long: plan.long(),
 	}
+	l.tick = tickAfter(l.begin)
 	if plan.Duration > 0 {
 		l.end = int64(plan.Duration)
 	}
@@ -140,7 +154,7 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 		l.sources = append(l.sources, newAddress(s))
 	}
 	for i := range l.clients {
-		l.clients[i] = client{loop: l, slot: uint32(i), fd: -1, served: -1}
+		l.clients[i] = client{loop: l, tally: &l.tally, slot: uint32(i), fd: -1, served: -1, begun: unset}
 		if n := len(plan.Sources); n > 0 {
 			l.clients[i].source = &l.sources[i%n]
 		}
@@ -149,10 +163,10 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 }
 
 func (l *loop) awaitRelease() {
-	for l.readClock() < 0 && !l.stopped {
-		_, l.stopped = pollTwo(-1, 0, l.control, -l.now)
+	for l.readClock() < l.begin && !l.stopped {
+		_, l.stopped = pollTwo(-1, 0, l.control, l.begin-l.now)
 	}
-	l.now = max(l.now, 0)
+	l.now = max(l.now, l.begin)
 }
 
 func (l *loop) readClock() int64 {
@@ -160,14 +174,49 @@ func (l *loop) readClock() int64 {
 	return l.now
 }
 
-// claim takes one request from the worker's share.
-func (l *loop) claim() bool {
-	if l.expired() || l.plan.Limited && l.left == 0 {
+// claim takes one request from the worker's share and waits until it is due.
+// That moment decides where it counts: in the warm-up or in the window.
+func (c *client) claim() bool {
+	l := c.loop
+	c.due = l.nextDue()
+	c.tally = &l.tally
+	switch {
+	case l.expired():
+		return false
+	case c.due < 0:
+		c.tally = &l.warmup
+	case !l.take():
 		return false
 	}
-	if l.plan.Limited {
-		l.left--
+	if c.due > l.now {
+		return c.await(0, c.due) != ended && !l.expired()
 	}
+	if l.plan.Pace.Open() && c.begun != unset {
+		c.tally.Queued++
+	}
+	return true
+}
+
+// nextDue returns when the next request is due: now, or by the schedule.
+func (l *loop) nextDue() int64 {
+	l.readClock()
+	if !l.plan.Pace.Open() {
+		return l.now
+	}
+	due := l.begin + l.plan.Pace.At(l.next)
+	l.next += l.plan.Pace.Step
+	return due
+}
+
+// take takes one request off those that are left to the worker.
+func (l *loop) take() bool {
+	if !l.plan.Limited {
+		return true
+	}
+	if l.left == 0 {
+		return false
+	}
+	l.left--
 	return true
 }
 
@@ -181,27 +230,58 @@ func (l *loop) wake(stop bool) {
 	if l.now < l.tick || l.now >= l.end {
 		return
 	}
-	if err := l.report(l.second(), &l.tally); err != nil {
+	if err := l.hand(false); err != nil {
 		l.broken, l.stopped = err, true
 	}
-	l.ended += l.tally.Succeeded + l.tally.Failed
-	l.tally.Reset()
-	l.tick = (l.now/second + 1) * second
+	if l.tick <= 0 && l.now >= 0 { // the window begins: what the warm-up cost is none of its
+		l.lag, l.coalesce.slept, l.coalesce.longest = 0, 0, 0
+	}
+	l.tick = tickAfter(l.now)
 }
 
-// second is the number of the second that the tally belongs to.
-func (l *loop) second() int { return int(l.tick/second) - 1 }
+// hand reports what was counted in the second that is over, or what is left at
+// the last.
+func (l *loop) hand(last bool) error {
+	at := int(l.tick/second) - 1
+	if l.plan.Warmup > 0 {
+		if err := l.report(min(at, -1), &l.warmup); err != nil {
+			return err
+		}
+	}
+	l.ended += l.warmup.Succeeded + l.warmup.Failed
+	l.warmup.Reset()
+	if at < 0 && !last { // the window's first second is not over
+		return nil
+	}
+	l.ended += l.tally.Succeeded + l.tally.Failed
+	err := l.report(max(at, 0), &l.tally)
+	l.tally.Reset()
+	return err
+}
 
-// unfinished looks at what is under way at the end.
-func (l *loop) unfinished() stats.Unfinished {
-	var u stats.Unfinished
+// tickAfter is when the second ends that a time is in.
+func tickAfter(now int64) int64 {
+	seconds := now / second
+	if now%second < 0 {
+		seconds--
+	}
+	return (seconds + 1) * second
+}
+
+// unfinished looks at what is under way at the end, in the window and of the warm-up.
+func (l *loop) unfinished() (u stats.Unfinished, warmingUp uint64) {
 	for i := range l.clients {
-		if c := &l.clients[i]; c.phase != stats.Idle {
+		c := &l.clients[i]
+		switch {
+		case c.phase == stats.Idle:
+		case c.tally == &l.warmup:
+			warmingUp++
+		default:
 			u.Count[c.phase]++
 			u.Oldest = max(u.Oldest, l.now-c.begun)
 		}
 	}
-	return u
+	return u, warmingUp
 }
 
 // await parks the client until its socket reports something of want, the time
@@ -220,7 +300,7 @@ func (c *client) outcome() wake {
 	switch {
 	case c.until <= min(l.now, l.end):
 		if c.ready&c.want != 0 {
-			l.tally.Overslept++
+			c.tally.Overslept++
 		}
 		return late
 	case l.expired():
@@ -245,7 +325,7 @@ func (l *loop) runAlone() error {
 		}
 	}
 	c := &l.clients[0]
-	if c.await(0, int64(l.plan.FirstStart)) != ended {
+	if c.await(0, l.begin+int64(l.plan.FirstStart)) != ended {
 		c.live()
 	}
 	return nil
@@ -258,6 +338,9 @@ func (l *loop) waitAlone(c *client) wake {
 			at = l.ringBy(c.until)
 			l.wake(c.waitReceiving())
 		} else {
+			if c.want == 0 && l.plan.Pace.Open() {
+				at = l.now + sharp(at-l.now)
+			}
 			events, stop := pollTwo(c.fd, c.want, l.control, at-l.now)
 			l.wake(stop)
 			c.report(events)
@@ -359,7 +442,7 @@ func (l *loop) nextStart() int64 {
 	if l.started == len(l.clients) {
 		return never
 	}
-	return int64(l.plan.FirstStart) + int64(l.started)*int64(l.plan.StartGap)
+	return l.begin + int64(l.plan.FirstStart) + int64(l.started)*int64(l.plan.StartGap)
 }
 
 // startsPerRound bounds how long the answers to the first clients lie unread
@@ -387,6 +470,9 @@ func (l *loop) round() {
 	}
 	patience := l.patience()
 	at := l.now + int64(patience)*1e6
+	if l.plan.Pace.Open() && patience > 0 {
+		at, patience = l.dwell(), 0
+	}
 	events := l.poller.wait(patience)
 	l.wake(false)
 	l.due(at)
@@ -418,11 +504,15 @@ func (l *loop) round() {
 // decide gives the coalescer the figures it goes by.
 func (l *loop) decide() {
 	const enough = 64 // latencies for a median
-	if l.tally.Total.Count() >= enough {
-		l.median = l.tally.Total.Quantile(0.5)
+	ended := l.ended
+	for _, t := range [...]*stats.Tally{&l.warmup, &l.tally} {
+		ended += t.Succeeded + t.Failed
+		if t.Total.Count() >= enough {
+			l.median = t.Total.Quantile(0.5)
+		}
 	}
 	before := l.coalesce.way
-	l.coalesce.decide(l.now, l.ended+l.tally.Succeeded+l.tally.Failed, l.median)
+	l.coalesce.decide(l.now, ended, l.median)
 	switch {
 	case l.coalesce.way == polling && before != polling:
 		l.unwatchAll()
@@ -446,8 +536,19 @@ func (l *loop) patience() int {
 	if l.hurried() || len(l.polled) > 0 {
 		return 0
 	}
-	next := min(l.tick, l.end, l.alarms[0].alarm, l.nextStart())
-	return int((max(next-l.now, 0) + 1e6 - 1) / 1e6)
+	return int((max(l.nextTime()-l.now, 0) + 1e6 - 1) / 1e6)
+}
+
+// nextTime is when there is something to do, whatever events may come.
+func (l *loop) nextTime() int64 { return min(l.tick, l.end, l.alarms[0].alarm, l.nextStart()) }
+
+// dwell waits for events as exactly as the kernel can: epoll_wait(2) counts in
+// milliseconds. It returns until when.
+func (l *loop) dwell() int64 {
+	rest := sharp(l.nextTime() - l.readClock())
+	at := l.now + rest
+	pollTwo(l.poller.fd, readable, -1, rest)
+	return at
 }
 
 func (l *loop) deliver(c *client, generation, events uint32) {

@@ -41,7 +41,9 @@ type Plan struct {
 	Limited  bool   // Requests is a limit
 	Requests uint64 // how many requests this worker may begin in all
 
-	FirstStart     time.Duration // when the first client starts, since the release
+	Pace           Pace          // when requests start; the zero value is a closed loop
+	Warmup         time.Duration // of load before the release, counted apart
+	FirstStart     time.Duration // when the first client starts, since the load begins
 	StartGap       time.Duration // and how long after it the next one does
 	Duration       time.Duration // 0 = until the requests are done
 	Timeout        time.Duration // one request, from begin to end

@@ -82,7 +82,7 @@ func (c *client) secure(limit int64) step {
 	if err != nil {
 		return s.failed(err)
 	}
-	tally := &c.loop.tally
+	tally := c.tally
 	tally.Handshake.Record(c.loop.now - began)
 	if resumed {
 		tally.Resumed++

@@ -14,6 +14,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"horde/procs/wire"
+	"horde/stats"
 )
 
 // child is the parent's handle on one worker.
@@ -33,10 +34,27 @@ type child struct {
 	greeted     bool   // it has sent the magic line
 	garbled     bool   // it has sent what cannot be believed
 
-	begun, succeeded, failed uint64 // as reported
-	final                    wire.Final
-	problem                  string // why it was given up, "" if its end speaks for itself
-	exit                     string
+	counts        // as it reported them
+	warmup counts // and of its warm-up
+
+	final   wire.Final
+	problem string // why it was given up, "" if its end speaks for itself
+	exit    string
+}
+
+// counts is a worker's ledger.
+type counts struct{ begun, succeeded, failed uint64 }
+
+func (c *counts) underWay() uint64 { return c.begun - c.succeeded - c.failed }
+
+// add enters what a worker counted, unless more has ended than was begun.
+func (c *counts) add(t *stats.Tally) error {
+	sum := counts{c.begun + t.Begun, c.succeeded + t.Succeeded, c.failed + t.Failed}
+	if sum.begun < sum.succeeded+sum.failed {
+		return fmt.Errorf("%d requests ended, %d begun", sum.succeeded+sum.failed, sum.begun)
+	}
+	*c = sum
+	return nil
 }
 
 // state is how far a worker has come, as its parent knows.

@@ -151,6 +151,18 @@ var faults = map[string]func(*impostor){
 		i.send(wire.AppendInterval(nil, 1<<40, counted(2, 2)))
 		linger()
 	},
+	"second before the start": func(i *impostor) {
+		i.until(wire.KindInterval)
+		i.send(wire.AppendInterval(nil, -1, counted(2, 2)))
+		linger()
+	},
+	"warm-up forgotten": func(i *impostor) {
+		i.until(wire.KindInterval)
+		final := ended(time.Millisecond, 0)
+		final.WarmingUp = 1
+		i.send(wire.AppendFinal(wire.AppendInterval(nil, 0, counted(2, 2)), final))
+		linger()
+	},
 	"end to come": func(i *impostor) {
 		i.until(wire.KindInterval)
 		i.send(wire.AppendFinal(wire.AppendInterval(nil, 0, counted(2, 2)), ended(100*365*24*time.Hour, 0)))
@@ -281,6 +293,8 @@ func TestAWorkerThatMisbehavesIsLostAndTheRestCounts(t *testing.T) {
 		{how: "malformed final", exit: "signal: killed", problem: "malformed frame", begun: clients},
 		{how: "more ended than begun", exit: "signal: killed", problem: "2 requests ended, 1 begun", begun: clients},
 		{how: "second to come", exit: "signal: killed", problem: "has not come", begun: clients},
+		{how: "second before the start", exit: "signal: killed", problem: "was before the start", begun: clients},
+		{how: "warm-up forgotten", exit: "signal: killed", problem: "requests of the warm-up under way", begun: 2, succeeded: 2},
 		{how: "end to come", exit: "signal: killed", problem: "has not come", begun: 2, succeeded: 2},
 		{how: "unfinished forgotten", exit: "signal: killed", problem: "3 requests under way, 1 of them", begun: 5, succeeded: 2},
 		{how: "hung up, then no end", exit: "signal: killed", begun: 5, succeeded: 2},

@@ -37,6 +37,6 @@ func TestDelayBeforeAWorkerWasReadyIsNotItsRuns(t *testing.T) {
 	now := runDelay()
 	require.GreaterOrEqual(t, now, time.Duration(0), "this kernel says")
 	assert.GreaterOrEqual(t, (&worker{}).delaySince(), now)
-	assert.Zero(t, (&worker{delay: now + time.Hour}).delaySince(), "a thread that has ended takes its delay with it")
-	assert.Equal(t, time.Duration(-1), (&worker{delay: -1}).delaySince())
+	assert.Zero(t, (&worker{before: usage{delay: now + time.Hour}}).delaySince(), "a thread that has ended takes its delay with it")
+	assert.Equal(t, time.Duration(-1), (&worker{before: usage{delay: -1}}).delaySince())
 }

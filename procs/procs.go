@@ -34,6 +34,8 @@ type Outcome struct {
 	Tally      stats.Tally
 	Unfinished stats.Unfinished
 	Lost       uint64
+	Scheduled  uint64 // starts of an open loop that were due in the window
+	Warmup     stats.Warmup
 	Coalescing stats.Coalescing
 	Series     []stats.Second
 	Workers    stats.Workers

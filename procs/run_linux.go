@@ -41,6 +41,7 @@ type run struct {
 	tally      stats.Tally
 	interval   stats.Tally // of the frame at hand
 	unfinished stats.Unfinished
+	warmup     stats.Warmup
 	coalescing stats.Coalescing
 	lost       uint64
 	series     stats.Series
@@ -63,6 +64,7 @@ func (r *run) open() error {
 		return os.NewSyscallError("eventfd", err)
 	}
 	r.poll, r.signal = poll, signal
+	r.series.Warmup = r.options.Plan.Warmup
 	r.buf = make([]byte, 64<<10)
 	r.events = make([]unix.EpollEvent, 256)
 	r.done, r.deaf = make(chan struct{}), make(chan struct{})
@@ -113,6 +115,7 @@ func (r *run) planFor(c *child) []byte {
 	plan.FirstStart = time.Duration(c.id) * r.options.Plan.StartGap
 	plan.StartGap *= time.Duration(len(r.children))
 	plan.First = r.firstTurn(c)
+	plan.Pace.First, plan.Pace.Step = uint64(c.id), uint64(len(r.children))
 	plan.Requests = share(plan.Requests, len(r.children), c.id)
 	return wire.AppendPlan(nil, &plan)
 }
@@ -186,9 +189,11 @@ func (r *run) prepare() {
 	}
 }
 
-// release tells all workers the moment to begin.
+// release tells all workers when the window begins, and so when to begin
+// themselves: then, or with a warm-up so much before.
 func (r *run) release() {
-	lead := leadTime(r.alive)
+	lead := leadTime(r.alive) + r.options.Plan.Warmup
+	r.progress.at = -r.options.Plan.Warmup
 	r.released = monotonicTime() + lead
 	r.startedAt = time.Now().Add(lead)
 	frame := wire.AppendGo(nil, int64(r.released))
@@ -203,13 +208,15 @@ func (r *run) release() {
 			r.push(c)
 		}
 	}
-	r.looks.begin(r.options.Look)
+	if r.looks.look = r.options.Look; r.options.Plan.Warmup == 0 {
+		r.looks.begin()
+	}
 	if r.interrupted() {
 		r.stop()
 	}
 }
 
-// elapsed is the time since the release.
+// elapsed is the time since the release, below 0 in the warm-up.
 func (r *run) elapsed() time.Duration { return monotonicTime() - r.released }
 
 // collect reads reports until the last worker is gone.
@@ -269,7 +276,11 @@ func (r *run) overdue() bool {
 // for longer than requests can take: its workers are stopped or stuck.
 func (r *run) silent() bool {
 	plan := &r.options.Plan
-	return plan.Duration == 0 && time.Since(r.lastSign) > plan.Timeout+plan.ConnectTimeout+readyLimit
+	limit := plan.Timeout + plan.ConnectTimeout + readyLimit
+	if plan.Pace.Open() {
+		limit += time.Duration(plan.Pace.At(1)) // between two starts it is never longer
+	}
+	return plan.Duration == 0 && time.Since(r.lastSign) > limit
 }
 
 // starved reports whether some of the workers that have not ended are ready to
@@ -296,6 +307,9 @@ func (r *run) patience() time.Duration {
 		return finalLimit / 4
 	}
 	limit := time.Second
+	if at := r.elapsed(); at < 0 {
+		limit = min(limit, -at)
+	}
 	if d := r.options.Plan.Duration; d > 0 {
 		limit = min(limit, d-r.elapsed())
 	}
@@ -404,21 +418,24 @@ func (r *run) bury(c *child) {
 		r.measured = max(r.measured, r.within(r.elapsed()))
 	}
 	c.state = lost
-	under := c.begun - c.succeeded - c.failed
-	r.lost += under
-	if under > 0 {
+	r.lost += c.underWay()
+	r.warmup.Unfinished += c.warmup.underWay()
+	if under := c.underWay() + c.warmup.underWay(); under > 0 {
 		r.series.Lose(r.second(), under)
 	}
 }
 
 // firstRequests is how many requests a worker begins at once: one for each of
-// its clients, unless its share of all requests is smaller.
+// its clients, unless its share of all requests, or of those due, is smaller.
 func (r *run) firstRequests(c *child) uint64 {
 	plan, n := &r.options.Plan, uint64(0)
 	for i := range c.clients {
-		if plan.StartGap*time.Duration(c.id+i*len(r.children)) <= r.elapsed() {
+		if plan.StartGap*time.Duration(c.id+i*len(r.children)) <= r.elapsed()+plan.Warmup {
 			n++
 		}
+	}
+	if plan.Pace.Open() {
+		n = min(n, share(r.scheduled(r.elapsed()), len(r.children), c.id))
 	}
 	if plan.Limited {
 		n = min(n, share(plan.Requests, len(r.children), c.id))
@@ -432,7 +449,20 @@ func (r *run) second() int {
 	if d := r.options.Plan.Duration; d > 0 {
 		at = min(at, d-1)
 	}
-	return int(at / time.Second)
+	return stats.SecondOf(at)
+}
+
+// scheduled is how many starts of an open loop are due in the window before t.
+func (r *run) scheduled(t time.Duration) uint64 {
+	plan := &r.options.Plan
+	if !plan.Pace.Open() {
+		return 0
+	}
+	n := plan.Pace.Before(int64(plan.Warmup+t)) - plan.Pace.Before(int64(plan.Warmup))
+	if plan.Limited {
+		n = min(n, plan.Requests)
+	}
+	return n
 }
 
 // decode takes the whole frames of what a worker has sent.
@@ -500,14 +530,31 @@ func (r *run) takeInterval(c *child, payload []byte) error {
 	if second > int(r.elapsed()/time.Second)+1 || second > longestRun {
 		return fmt.Errorf("second %d has not come", second)
 	}
-	begun, succeeded, failed := c.begun+r.interval.Begun, c.succeeded+r.interval.Succeeded, c.failed+r.interval.Failed
-	if begun < succeeded+failed {
-		return fmt.Errorf("%d requests ended, %d begun", succeeded+failed, begun)
+	if err := r.enter(c, second); err != nil {
+		return err
 	}
-	c.begun, c.succeeded, c.failed = begun, succeeded, failed
 	r.lastSign = time.Now()
-	r.tally.Add(&r.interval)
 	r.series.Add(second, &r.interval)
+	return nil
+}
+
+// enter adds the interval at hand to the window's ledger or to the warm-up's.
+func (r *run) enter(c *child, second int) error {
+	t := &r.interval
+	switch {
+	case second < stats.SecondOf(-r.options.Plan.Warmup):
+		return fmt.Errorf("second %d was before the start", second)
+	case second < 0:
+		if err := c.warmup.add(t); err != nil {
+			return err
+		}
+		r.warmup.Add(t)
+		return nil
+	}
+	if err := c.counts.add(t); err != nil {
+		return err
+	}
+	r.tally.Add(t)
 	return nil
 }
 
@@ -516,15 +563,19 @@ func (r *run) takeFinal(c *child, payload []byte) error {
 	if err != nil {
 		return err
 	}
-	if under := c.begun - c.succeeded - c.failed; under != final.Unfinished.Sum() {
+	if under := c.underWay(); under != final.Unfinished.Sum() {
 		return fmt.Errorf("%d requests under way, %d of them accounted for", under, final.Unfinished.Sum())
 	}
-	if final.End > r.elapsed()+time.Second {
+	if under := c.warmup.underWay(); under != final.WarmingUp {
+		return fmt.Errorf("%d requests of the warm-up under way, %d of them accounted for", under, final.WarmingUp)
+	}
+	if final.End > max(r.elapsed(), 0)+time.Second {
 		return fmt.Errorf("its end after %v has not come", final.End)
 	}
 	c.state, c.final = finished, final
 	r.lastSign = time.Now()
 	r.unfinished.Add(final.Unfinished)
+	r.warmup.Unfinished += final.WarmingUp
 	r.coalescing.Slept += final.Coalesced
 	r.coalescing.Longest = max(r.coalescing.Longest, final.LongestMoment)
 	r.measured = max(r.measured, final.End)
@@ -542,7 +593,8 @@ func (r *run) within(t time.Duration) time.Duration {
 func (r *run) outcome() *Outcome {
 	out := &Outcome{
 		StartedAt: r.startedAt, Measured: r.measured, Tally: r.tally, Unfinished: r.unfinished,
-		Lost: r.lost, Coalescing: r.coalescing, Workers: r.workers(), ParentCPU: r.looks.used,
+		Lost: r.lost, Scheduled: r.scheduled(r.measured), Warmup: r.warmup, Coalescing: r.coalescing,
+		Workers: r.workers(), ParentCPU: r.looks.used,
 	}
 	out.Reasons = r.reasons // what the workers said of their ends is in
 	out.Series = r.series.Seconds(out.Measured)

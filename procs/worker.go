@@ -63,13 +63,19 @@ func work(crypto func(*client.TLS) (client.Crypto, error)) int {
 
 // worker is this process as it sees itself.
 type worker struct {
-	control, reports int           // its ends of the two pipes
-	out              []byte        // frames under construction
-	in               []byte        // bytes read from the control pipe and not decoded
-	delay            time.Duration // runDelay when it was ready: reading it later would delay its first request
+	control, reports int    // its ends of the two pipes
+	out              []byte // frames under construction
+	in               []byte // bytes read from the control pipe and not decoded
+
+	clock     client.Clock
+	measuring bool  // the window has begun
+	before    usage // when it did, or without a warm-up when it was ready: reading it later would delay the first request
 
 	newCrypto func(*client.TLS) (client.Crypto, error)
 }
+
+// usage is what this process had used, and missed, of its CPUs at some time.
+type usage struct{ cpu, delay time.Duration }
 
 func (w *worker) run() error {
 	w.out = append(w.out, wire.Magic...)
@@ -85,7 +91,7 @@ func (w *worker) run() error {
 	if err != nil {
 		return err
 	}
-	w.delay = runDelay()
+	w.before.delay = runDelay()
 	w.out = wire.AppendReady(w.out)
 	if err := w.flush(); err != nil {
 		return err
@@ -109,31 +115,42 @@ func (w *worker) crypto(plan *client.Plan) (client.Crypto, error) {
 }
 
 func (w *worker) drive(plan *client.Plan, crypto client.Crypto, release int64) error {
-	before := cpuTime()
-	end, err := client.Run(plan, crypto, client.NewClock(release), w.control, w.report)
+	w.clock, w.before.cpu = client.NewClock(release), cpuTime()
+	end, err := client.Run(plan, crypto, w.clock, w.control, w.report)
 	if err != nil {
 		return err
 	}
 	defer end.Close()
 	w.out = wire.AppendFinal(w.out, &wire.Final{
-		Unfinished: end.Unfinished, End: time.Duration(end.At),
+		Unfinished: end.Unfinished, WarmingUp: end.WarmingUp, End: time.Duration(end.At),
 		Coalesced: time.Duration(end.Coalesced), LongestMoment: time.Duration(end.LongestMoment), Lag: time.Duration(end.Lag),
-		StartCPU: before, CPUTime: cpuTime() - before, RunDelay: w.delaySince(),
+		StartCPU: w.before.cpu, CPUTime: cpuTime() - w.before.cpu, RunDelay: w.delaySince(),
 	})
 	return w.flush()
 }
 
-// delaySince is how long this process has waited for a CPU since it was ready.
+// delaySince is how long this process has waited for a CPU since the window began.
 func (w *worker) delaySince() time.Duration {
 	now := runDelay()
-	if now < 0 || w.delay < 0 {
+	if now < 0 || w.before.delay < 0 {
 		return -1
 	}
-	return max(now-w.delay, 0)
+	return max(now-w.before.delay, 0)
+}
+
+// warmUp notes what had been used when the window began.
+func (w *worker) warmUp() {
+	if !w.measuring {
+		w.before = usage{cpuTime(), runDelay()}
+		w.measuring = w.clock.Now() >= 0
+	}
 }
 
 // report sends what was counted in a second; nothing if nothing was.
 func (w *worker) report(second int, t *stats.Tally) error {
+	if second < 0 {
+		w.warmUp()
+	}
 	if t.Begun == 0 && t.Succeeded == 0 && t.Failed == 0 && t.BytesRead == 0 && t.BytesWritten == 0 {
 		return nil
 	}

@@ -17,6 +17,8 @@ type Run struct {
 	Unreachable string        // why the target could not be reached at the start; "" if it was
 
 	Tally      Tally
+	Scheduled  uint64 // starts that an open loop's schedule had in the window
+	Warmup     Warmup
 	Unfinished Unfinished
 	Lost       uint64 // requests begun by workers that died before they could say how these ended
 	Series     []Second
@@ -45,6 +47,7 @@ type PlanFacts struct {
 	Ramp           time.Duration // over which the clients start; 0 = all at once
 	Requests       uint64        // 0 = no limit
 	RatePerSec     float64       // 0 = closed loop
+	Warmup         time.Duration // before the window
 	Timeout        time.Duration
 	ConnectTimeout time.Duration
 	Repeat         Repeat
@@ -83,7 +86,7 @@ const CoalesceShare = 0.05
 
 // Second is one second of the run's time line.
 type Second struct {
-	At         time.Duration // its begin, since the release
+	At         time.Duration // its begin, since the release; below 0 in the warm-up
 	Succeeded  uint64
 	Failed     uint64
 	Unfinished uint64 // under way at its end
@@ -91,6 +94,20 @@ type Second struct {
 	P50        int64  // ns, of requests that succeeded in it; 0 if none did
 	P99        int64
 	Max        int64
+}
+
+// Warmup counts the requests that were due before the window began: they are in
+// the time line, and nowhere else.
+type Warmup struct {
+	Begun, Succeeded, Failed uint64
+	Unfinished               uint64 // when the run was over, or with a worker that died
+}
+
+// Add enters what was counted of requests of the warm-up.
+func (w *Warmup) Add(t *Tally) {
+	w.Begun += t.Begun
+	w.Succeeded += t.Succeeded
+	w.Failed += t.Failed
 }
 
 // Workers says what became of the worker processes.
@@ -144,6 +161,10 @@ type Worker struct {
 func (r *Run) Balance() int64 {
 	return int64(r.Tally.Begun - r.Tally.Succeeded - r.Tally.Failed - r.Unfinished.Sum() - r.Lost)
 }
+
+// NotMade is how many of an open loop's starts were due in the window and not
+// made: all clients were busy, or their worker was gone.
+func (r *Run) NotMade() uint64 { return max(r.Scheduled, r.Tally.Begun) - r.Tally.Begun }
 
 // PerSecond divides a count by the measured window; 0 for an empty window.
 func (r *Run) PerSecond(n uint64) float64 {

@@ -9,8 +9,10 @@ const settled = 3
 // Series builds the time line from the reports of all workers. It lives in the
 // parent. The zero value is empty and ready to use.
 type Series struct {
+	Warmup time.Duration // that came before second 0
+
 	seconds []tallied
-	open    int // the first second whose latencies are still collected
+	open    int // index of the first second whose latencies are still collected
 }
 
 type tallied struct {
@@ -19,7 +21,18 @@ type tallied struct {
 	latency *Histogram
 }
 
-// Add counts what one worker counted in one second.
+// SecondOf returns the number of the second that a time is in, below 0 for
+// times before the window.
+func SecondOf(t time.Duration) int {
+	second := t / time.Second
+	if t%time.Second < 0 {
+		second--
+	}
+	return int(second)
+}
+
+// Add counts what one worker counted in one second, which is not before the
+// warm-up's first.
 func (s *Series) Add(second int, t *Tally) {
 	at := s.at(second)
 	at.Succeeded += t.Succeeded
@@ -27,7 +40,7 @@ func (s *Series) Add(second int, t *Tally) {
 	at.Bytes += t.BytesRead
 	at.change += int64(t.Begun - t.Succeeded - t.Failed)
 	at.Max = max(at.Max, t.Total.Max())
-	if second < s.open || t.Total.Count() == 0 {
+	if second-s.first() < s.open || t.Total.Count() == 0 {
 		return
 	}
 	if at.latency == nil {
@@ -39,12 +52,16 @@ func (s *Series) Add(second int, t *Tally) {
 // Lose takes n requests whose worker died in a second from those under way.
 func (s *Series) Lose(second int, n uint64) { s.at(second).change -= int64(n) }
 
+// first is the number of the first second.
+func (s *Series) first() int { return SecondOf(-s.Warmup) }
+
 func (s *Series) at(second int) *tallied {
-	for len(s.seconds) <= second {
+	for s.first()+len(s.seconds) <= second {
+		at := time.Duration(s.first()+len(s.seconds)) * time.Second
 		s.settle(len(s.seconds) - settled)
-		s.seconds = append(s.seconds, tallied{Second: Second{At: time.Duration(len(s.seconds)) * time.Second}})
+		s.seconds = append(s.seconds, tallied{Second: Second{At: at}})
 	}
-	return &s.seconds[second]
+	return &s.seconds[second-s.first()]
 }
 
 // settle turns the latencies of the seconds before limit into their percentiles.

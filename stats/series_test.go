@@ -64,3 +64,29 @@ func TestAReportThatComesVeryLateCountsWithoutMovingThePercentiles(t *testing.T)
 	assertAbout(t, time.Millisecond, first.P99, "p99")
 	assert.Equal(t, int64(time.Second), first.Max)
 }
+
+func TestTheWarmUpComesBeforeSecond0(t *testing.T) {
+	s := Series{Warmup: 1500 * time.Millisecond}
+	s.Add(-2, interval(4, 1, time.Millisecond))
+	s.Add(0, interval(2, 1, time.Millisecond))
+	s.Add(-1, interval(0, 3, time.Second)) // what was due in the warm-up and ended after it
+	s.Lose(1, 1)
+	seconds := s.Seconds(1500 * time.Millisecond)
+	for i := range seconds {
+		seconds[i].P50, seconds[i].P99 = 0, 0
+	}
+	assert.Equal(t, []Second{
+		{At: -2 * time.Second, Succeeded: 1, Bytes: 10, Unfinished: 3, Max: 1e6},
+		{At: -time.Second, Succeeded: 3, Bytes: 30, Max: 1e9},
+		{At: 0, Succeeded: 1, Bytes: 10, Unfinished: 1, Max: 1e6},
+		{At: time.Second},
+	}, seconds)
+}
+
+func TestSecondsBeforeTheWindow(t *testing.T) {
+	for at, second := range map[time.Duration]int{
+		0: 0, 1: 0, time.Second: 1, -1: -1, -time.Second: -1, -time.Second - 1: -2, -1500 * time.Millisecond: -2,
+	} {
+		assert.Equal(t, second, SecondOf(at), "%v", at)
+	}
+}

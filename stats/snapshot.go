@@ -5,7 +5,7 @@ import "time"
 // Snapshot is how a run stands while it goes on, as far as the workers have
 // reported. It lives in the parent. Counts are since the release.
 type Snapshot struct {
-	Elapsed    time.Duration
+	Elapsed    time.Duration // below 0 in the warm-up
 	Duration   time.Duration // as asked; 0 = no limit of time
 	Rate       float64       // requests that succeeded per second, lately
 	Succeeded  uint64

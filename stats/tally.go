@@ -24,13 +24,22 @@ type Tally struct {
 	// not the target.
 	Overslept uint64
 
+	// Queued counts the requests of an open loop that were due when no client was free.
+	Queued uint64
+
 	Statuses []StatusCount
 	Failures []Failure
 
-	Total     Histogram // request begun to answer complete, succeeded requests only
+	// Latencies of succeeded requests count from when they were due: in a closed
+	// loop that is when they begin.
+	Total     Histogram // to the answer complete
+	FirstByte Histogram // to its first byte
 	Connect   Histogram // connections established
 	Handshake Histogram // TLS handshakes made
-	FirstByte Histogram // request begun to first byte of the answer, succeeded requests only
+
+	// An open loop alone has these two.
+	Service Histogram // of succeeded requests, from when they did begin
+	SendLag Histogram // by how much requests began too late
 
 	Entries Entries // of a list of requests; empty where there is none
 }
@@ -99,31 +108,36 @@ func (t *Tally) Add(o *Tally) {
 	t.NoConn += o.NoConn
 	t.Resumed += o.Resumed
 	t.Overslept += o.Overslept
+	t.Queued += o.Queued
 	for _, s := range o.Statuses {
 		t.Statuses = addStatus(t.Statuses, s.Status, s.Count)
 	}
 	for _, f := range o.Failures {
 		t.addFailure(f)
 	}
-	t.Total.Add(&o.Total)
-	t.Connect.Add(&o.Connect)
-	t.Handshake.Add(&o.Handshake)
-	t.FirstByte.Add(&o.FirstByte)
+	for i, h := range o.Histograms() {
+		t.Histograms()[i].Add(h)
+	}
 	t.Entries.add(&o.Entries)
+}
+
+// Histograms are all that a tally holds, always in the same order.
+func (t *Tally) Histograms() [6]*Histogram {
+	return [...]*Histogram{&t.Total, &t.Connect, &t.Handshake, &t.FirstByte, &t.Service, &t.SendLag}
 }
 
 // Reset empties the tally and keeps its memory.
 func (t *Tally) Reset() {
-	total, connect, handshake, first := t.Total, t.Connect, t.Handshake, t.FirstByte
-	total.Reset()
-	connect.Reset()
-	handshake.Reset()
-	first.Reset()
-	entries := t.Entries
-	entries.reset()
+	kept := *t
+	for _, h := range kept.Histograms() {
+		h.Reset()
+	}
+	kept.Entries.reset()
 	*t = Tally{
 		Statuses: t.Statuses[:0], Failures: t.Failures[:0],
-		Total: total, Connect: connect, Handshake: handshake, FirstByte: first, Entries: entries,
+		Total: kept.Total, Connect: kept.Connect, Handshake: kept.Handshake, FirstByte: kept.FirstByte,
+		Service: kept.Service, SendLag: kept.SendLag,
+		Entries: kept.Entries,
 	}
 }
 

@@ -54,6 +54,7 @@ func Judge(r *Run, limits Thresholds) Verdict {
 	v.judgeLocalLimits(r)
 	v.judgeGenerator(r)
 	v.judgeLag(r)
+	v.judgePace(r)
 	v.judgeSuccess(r)
 	v.judgeThresholds(r, limits)
 	v.Reasons = append(v.Reasons, r.Reasons...)
@@ -175,6 +176,17 @@ func (v *Verdict) judgeLag(r *Run) {
 	}
 	v.say("%s of the time-outs may be this host's own: what the client waited for was there, but its worker got a CPU only when the time was up (at worst %s late); hint: use fewer clients per CPU (-c), or fewer processes (-w auto)",
 		units.Count(n), units.Duration(float64(lag)))
+}
+
+// missedShare is the part of an open loop's starts that may be missing unsaid.
+const missedShare = 0.001
+
+// judgePace tells of starts that were due and could not be made.
+func (v *Verdict) judgePace(r *Run) {
+	if missed := r.NotMade(); float64(missed) > missedShare*float64(r.Scheduled) {
+		v.say("%s of the %s starts that were due were not made, for want of a free client: %s requests/s were begun, not %s; hint: use more clients (-c), if the target is to be asked that often",
+			units.Count(missed), units.Count(r.Scheduled), units.Rate(r.PerSecond(r.Tally.Begun)), units.Rate(r.Plan.RatePerSec))
+	}
 }
 
 func localHint(class Class, keepAlive bool) string {

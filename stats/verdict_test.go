@@ -56,6 +56,15 @@ var judgements = []struct {
 }{
 	{name: "a clean run has nothing to say", happens: func(*Run) {}, exit: 0, valid: true},
 	{
+		name: "starts that were not made", exit: 0, valid: true,
+		happens: func(r *Run) { r.Plan.RatePerSec, r.Scheduled = 1000, 10000 },
+		reasons: "9,000 of the 10,000 starts that were due were not made, for want of a free client: 100 requests/s were begun, not 1,000; hint: use more clients (-c), if the target is to be asked that often",
+	},
+	{
+		name: "one start in a thousand that was not made", exit: 0, valid: true,
+		happens: func(r *Run) { r.Plan.RatePerSec, r.Scheduled = 100, 1001 },
+	},
+	{
 		name:    "failed requests alone do not change the exit code",
 		happens: func(r *Run) { failing(r, Refused, 900) }, exit: 0, valid: true,
 	},

@@ -139,7 +139,7 @@ var exclusive = [...][]string{
 // sent or how it is judged.
 var unclassic = [...]string{
 	"keepalive", "requests", "method", "header", "data", "body-file", "content-type", "auth", "cookie",
-	"user-agent", "expect", "ramp", "timeout", "connect-timeout",
+	"user-agent", "expect", "rate", "ramp", "warmup", "timeout", "connect-timeout",
 }
 
 func (b *builder) clash(option, other string) {
@@ -200,14 +200,10 @@ func (b *builder) load(r *Run) {
 	p.Duration = value(b, "time", fallback, parseTime)
 	p.Timeout = value(b, "timeout", 10*time.Second, parseTime)
 	p.ConnectTimeout = value(b, "connect-timeout", 3*time.Second, parseTime)
-	r.Facts.Ramp = value(b, "ramp", 0, parseTime)
-	if p.Duration > 0 && r.Facts.Ramp > p.Duration {
-		b.wrong("ramp", "", "%v is longer than the run of %v", r.Facts.Ramp, p.Duration)
-	}
 	if r.Classic { // webbench has no limit but the kernel's
 		p.Timeout, p.ConnectTimeout = longestTime, longestTime
 	}
-	p.StartGap = r.Facts.Ramp / time.Duration(max(p.Clients, 1))
+	b.pace(r)
 	everyGood := func() client.StatusSet {
 		var set client.StatusSet
 		set.Add(200, 399)
@@ -216,12 +212,38 @@ func (b *builder) load(r *Run) {
 	p.Expect = value(b, "expect", everyGood(), parseStatuses)
 	switch how := b.values.String("coalesce"); how {
 	case "auto":
-		p.Coalesce = true
+		p.Coalesce = !p.Pace.Open() // nothing may be late for it
 	case "off":
 	default:
 		b.wrong("coalesce", "", "%q is neither auto nor off", how)
 	}
 	p.Reuse, p.Force, p.Classic = b.values.Bool("keepalive"), b.values.Bool("force"), r.Classic
+}
+
+// pace reads when requests start, and over which time.
+func (b *builder) pace(r *Run) {
+	p, f := &r.Plan, &r.Facts
+	p.Pace.Rate = value(b, "rate", 0, parseRate)
+	p.Warmup = value(b, "warmup", 0, parseTime)
+	f.RatePerSec, f.Warmup = p.Pace.Rate, p.Warmup
+	f.Ramp = value(b, "ramp", 0, parseTime)
+	switch {
+	case p.Duration > 0 && f.Ramp > p.Warmup+p.Duration:
+		b.wrong("ramp", "", "%v is longer than the run of %v", f.Ramp, p.Warmup+p.Duration)
+	case p.Pace.Open():
+		p.Pace.Ramp = f.Ramp
+		b.someStart(p)
+	default:
+		p.StartGap = f.Ramp / time.Duration(max(p.Clients, 1))
+	}
+}
+
+// someStart sees to it that a start is due in the window.
+func (b *builder) someStart(p *client.Plan) {
+	begin, end := int64(p.Warmup), int64(p.Warmup+p.Duration)
+	if p.Duration > 0 && p.Pace.Before(begin) == p.Pace.Before(end) {
+		b.wrong("rate", "make the run longer, with -t", "with %v requests per second none is due within the run", p.Pace.Rate)
+	}
 }
 
 func (b *builder) workers(r *Run, cpus int) {

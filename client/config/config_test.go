@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"horde/client"
 	"horde/client/http1"
 	"horde/client/target"
 )
@@ -120,6 +121,25 @@ func TestReadLoad(t *testing.T) {
 	r = mustRead(t, "-n", "3", "-c", "10")
 	assert.Equal(t, 10, r.Plan.Clients, "as asked, though some will have nothing to do")
 	assert.Equal(t, 10, r.Workers)
+}
+
+func TestReadPace(t *testing.T) {
+	r := mustRead(t, "-R", "0.5", "-c", "3")
+	assert.Equal(t, client.Pace{Rate: 0.5}, r.Plan.Pace)
+	assert.InDelta(t, 0.5, r.Facts.RatePerSec, 0)
+	assert.False(t, r.Plan.Coalesce, "nothing may be late for it")
+
+	r = mustRead(t, "-R", "20000", "--ramp", "7", "--warmup", "3", "-t", "5")
+	assert.Equal(t, client.Pace{Rate: 20000, Ramp: 7 * time.Second}, r.Plan.Pace, "the rate grows")
+	assert.Zero(t, r.Plan.StartGap, "and the clients are all there")
+	assert.Equal(t, 3*time.Second, r.Plan.Warmup)
+	assert.Equal(t, 3*time.Second, r.Facts.Warmup)
+	assert.Equal(t, 7*time.Second, r.Facts.Ramp)
+
+	r = mustRead(t, "-c", "4", "--ramp", "2")
+	assert.False(t, r.Plan.Pace.Open())
+	assert.Equal(t, 500*time.Millisecond, r.Plan.StartGap)
+	assert.True(t, r.Plan.Coalesce)
 }
 
 func TestReadWorkers(t *testing.T) {
@@ -292,6 +312,15 @@ func TestReadRefuses(t *testing.T) {
 		{"too large a share", []string{"--max-failed", "101"}, "max-failed", "percentage"},
 		{"no latency", []string{"--max-p99", "0"}, "max-p99", "above 0"},
 		{"no rate", []string{"--min-rate", "0"}, "min-rate", "above 0"},
+		{"no requests per second", []string{"--rate", "0"}, "rate", `"0" must be a number of requests per second above 0`},
+		{"a rate below nothing", []string{"-R", "-1"}, "rate", `"-1" must be`},
+		{"a rate that is no number", []string{"-R", "abc"}, "rate", `"abc" must be`},
+		{"a rate without an end", []string{"-R", "inf"}, "rate", `"inf" must be`},
+		{"a rate so low that nothing is due", []string{"-R", "0.1", "--warmup", "1", "-t", "2"}, "rate", "none is due within the run"},
+		{"webbench with a rate", []string{"--classic", "-R", "5"}, "rate", "webbench has no such option"},
+		{"webbench with a warm-up", []string{"--classic", "--warmup", "5"}, "warmup", "webbench has no such option"},
+		{"a ramp longer than warm-up and run", []string{"--ramp", "4", "--warmup", "1", "-t", "2"}, "ramp", "4s is longer than the run of 3s"},
+		{"a warm-up of no length", []string{"--warmup", "x"}, "warmup", "neither seconds"},
 		{"progress of another word", []string{"--progress", "loud"}, "progress", "none of auto, plain, none"},
 		{"credentials without a colon", []string{"-A", "me"}, "auth", "no colon"},
 		{"a header without a colon", []string{"-H", "X-A"}, "header", "no colon"},

@@ -36,7 +36,7 @@ import (
 const Magic = "horde-wire 1\n"
 
 // What a reader believes a frame may hold, in bytes: a plan has the requests
-// in it, a report three full histograms and what it counted of each of them.
+// in it, a report six full histograms and what it counted of each of them.
 const (
 	MaxPlan   = 1 << 30
 	MaxReport = 1 << 24
@@ -104,13 +104,20 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	b = appendBools(b, p.ByEntry, p.Reuse, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
 	b = binary.AppendUvarint(b, uint64(p.Clients))
 	b = binary.AppendUvarint(b, p.Requests)
-	for _, d := range [...]time.Duration{p.FirstStart, p.StartGap, p.Duration, p.Timeout, p.ConnectTimeout} {
-		b = binary.AppendUvarint(b, uint64(d))
+	for _, d := range planTimes(p) {
+		b = binary.AppendUvarint(b, uint64(*d))
+	}
+	for _, n := range [...]uint64{math.Float64bits(p.Pace.Rate), p.Pace.First, p.Pace.Step} {
+		b = binary.AppendUvarint(b, n)
 	}
 	for _, w := range p.Expect {
 		b = binary.AppendUvarint(b, w)
 	}
 	return end(appendTLS(b, p.TLS), start)
+}
+
+func planTimes(p *client.Plan) [7]*time.Duration {
+	return [...]*time.Duration{&p.FirstStart, &p.StartGap, &p.Duration, &p.Timeout, &p.ConnectTimeout, &p.Warmup, &p.Pace.Ramp}
 }
 
 func appendRequest(b []byte, e *client.Entry) []byte {
@@ -143,8 +150,12 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	d.bools(&p.ByEntry, &p.Reuse, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
 	p.Clients = d.int()
 	p.Requests = d.uint()
-	for _, t := range [...]*time.Duration{&p.FirstStart, &p.StartGap, &p.Duration, &p.Timeout, &p.ConnectTimeout} {
+	for _, t := range planTimes(&p) {
 		*t = time.Duration(d.int())
+	}
+	p.Pace.Rate, p.Pace.First, p.Pace.Step = math.Float64frombits(d.uint()), d.uint(), d.uint()
+	if !(p.Pace.Rate >= 0) || math.IsInf(p.Pace.Rate, 0) {
+		d.fail("rate")
 	}
 	for i := range p.Expect {
 		p.Expect[i] = d.uint()
@@ -220,18 +231,18 @@ func AppendError(b []byte, text string) []byte {
 }
 
 // AppendInterval appends an Interval frame: what was counted since the last
-// one, and the second of the run it belongs to.
+// one, and the second of the run it belongs to, below 0 for the warm-up's.
 func AppendInterval(b []byte, second int, t *stats.Tally) []byte {
 	start := len(b)
 	b = begin(b, KindInterval)
-	b = binary.AppendUvarint(b, uint64(second))
+	b = binary.AppendVarint(b, int64(second))
 	return end(appendTally(b, t), start)
 }
 
 // ReadInterval decodes the payload of an Interval frame into an empty tally.
 func ReadInterval(payload []byte, t *stats.Tally) (second int, err error) {
 	d := decoder{b: payload}
-	second = d.int()
+	second = int(d.signed())
 	d.tally(t)
 	return second, d.end()
 }
@@ -239,6 +250,7 @@ func ReadInterval(payload []byte, t *stats.Tally) (second int, err error) {
 // Final is a worker's last word.
 type Final struct {
 	Unfinished stats.Unfinished
+	WarmingUp  uint64        // requests of the warm-up still under way
 	End        time.Duration // when it stopped counting, since the release
 	StartCPU   time.Duration // CPU it used until the release
 	CPUTime    time.Duration // and since
@@ -256,6 +268,7 @@ func AppendFinal(b []byte, f *Final) []byte {
 	for _, n := range f.Unfinished.Count {
 		b = binary.AppendUvarint(b, n)
 	}
+	b = binary.AppendUvarint(b, f.WarmingUp)
 	b = binary.AppendVarint(b, f.Unfinished.Oldest)
 	for _, d := range durations(f) {
 		b = binary.AppendVarint(b, int64(*d))
@@ -274,6 +287,7 @@ func ReadFinal(payload []byte) (Final, error) {
 	for i := range f.Unfinished.Count {
 		f.Unfinished.Count[i] = d.count()
 	}
+	f.WarmingUp = d.count()
 	f.Unfinished.Oldest = d.signed()
 	for _, v := range durations(&f) {
 		*v = time.Duration(d.signed())
@@ -284,15 +298,11 @@ func ReadFinal(payload []byte) (Final, error) {
 	return f, d.end()
 }
 
-func counters(t *stats.Tally) [12]*uint64 {
+func counters(t *stats.Tally) [13]*uint64 {
 	return [...]*uint64{
 		&t.Begun, &t.Succeeded, &t.Failed, &t.BytesRead, &t.BytesWritten, &t.BytesBody,
-		&t.Opened, &t.Reused, &t.Resent, &t.NoConn, &t.Resumed, &t.Overslept,
+		&t.Opened, &t.Reused, &t.Resent, &t.NoConn, &t.Resumed, &t.Overslept, &t.Queued,
 	}
-}
-
-func histograms(t *stats.Tally) [4]*stats.Histogram {
-	return [...]*stats.Histogram{&t.Total, &t.Connect, &t.Handshake, &t.FirstByte}
 }
 
 func appendTally(b []byte, t *stats.Tally) []byte {
@@ -309,7 +319,7 @@ func appendTally(b []byte, t *stats.Tally) []byte {
 			b = binary.AppendVarint(b, v)
 		}
 	}
-	for _, h := range histograms(t) {
+	for _, h := range t.Histograms() {
 		b = appendHistogram(b, h)
 	}
 	return appendEntries(b, &t.Entries)
@@ -344,11 +354,14 @@ func (d *decoder) tally(t *stats.Tally) {
 	if failed != t.Failed {
 		d.fail("failed is not the sum of its classes")
 	}
-	for _, h := range histograms(t) {
+	for _, h := range t.Histograms() {
 		d.histogram(h)
 	}
 	if t.Total.Count() != t.Succeeded {
 		d.fail("succeeded is not the number of latencies")
+	}
+	if n := t.Service.Count(); n > 0 && n != t.Succeeded || t.SendLag.Count() > t.Begun {
+		d.fail("more latencies of an open loop than requests")
 	}
 	d.entries(t)
 }

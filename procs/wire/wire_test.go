@@ -33,7 +33,7 @@ func signedNumber(r *rand.Rand) int64 { return int64(r.Uint64()) >> r.IntN(64) }
 func randomTally(r *rand.Rand) *stats.Tally {
 	t := &stats.Tally{
 		Begun: number(r), BytesRead: number(r), BytesWritten: number(r), BytesBody: number(r),
-		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Resumed: number(r), Overslept: number(r),
+		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Resumed: number(r), Overslept: number(r), Queued: number(r),
 	}
 	for range r.IntN(6) {
 		t.Statuses = append(t.Statuses, stats.StatusCount{Status: r.IntN(1000), Count: number(r)})
@@ -47,12 +47,17 @@ func randomTally(r *rand.Rand) *stats.Tally {
 		t.Failed += f.Count
 		t.Failures = append(t.Failures, f)
 	}
-	for _, h := range histograms(t) {
-		for range r.IntN(40) {
+	for _, h := range t.Histograms() {
+		n := r.IntN(40)
+		if h == &t.Service { // as many as succeeded, or none
+			n = int(t.Total.Count()) * r.IntN(2)
+		}
+		for range n {
 			h.Record(int64(r.Uint64() >> (1 + r.IntN(63))))
 		}
 	}
 	t.Succeeded = t.Total.Count()
+	t.Begun += t.SendLag.Count()
 	if r.IntN(2) == 0 {
 		shareOut(r, t)
 	}
@@ -90,6 +95,8 @@ func randomPlan(r *rand.Rand) *client.Plan {
 		Clients: int(number(r)), Requests: r.Uint64() >> r.IntN(64),
 		Duration: time.Duration(number(r)), Timeout: time.Duration(number(r)),
 		ConnectTimeout: time.Duration(math.MaxInt64 >> r.IntN(63)),
+		Warmup:         time.Duration(number(r)), FirstStart: time.Duration(number(r)), StartGap: time.Duration(number(r)),
+		Pace: client.Pace{Rate: r.ExpFloat64() * float64(r.IntN(2)), Ramp: time.Duration(number(r)), First: number(r), Step: number(r)},
 	}
 	for i := range p.Entries {
 		p.Entries[i] = client.Entry{
@@ -118,7 +125,7 @@ func randomTLS(r *rand.Rand) *client.TLS {
 }
 
 func randomFinal(r *rand.Rand) *Final {
-	f := &Final{CPUTime: time.Duration(number(r)), RunDelay: time.Duration(number(r)) - 1}
+	f := &Final{WarmingUp: number(r), CPUTime: time.Duration(number(r)), RunDelay: time.Duration(number(r)) - 1}
 	for i := range f.Unfinished.Count {
 		f.Unfinished.Count[i] = number(r)
 	}
@@ -152,7 +159,7 @@ func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
 	r := random(t)
 	kept := new(stats.Tally) // the parent reads all into one
 	for range rounds {
-		want, second := randomTally(r), int(number(r))
+		want, second := randomTally(r), int(signedNumber(r))
 		sent := AppendInterval(nil, second, want)
 		kept.Reset()
 		got, err := ReadInterval(only(t, sent, KindInterval), kept)
@@ -160,9 +167,9 @@ func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
 		require.Equal(t, second, got)
 		require.Equal(t, values(want), values(kept))
 		require.Equal(t, sent, AppendInterval(nil, got, kept), "it would be sent on unchanged")
-		for i, h := range histograms(want) {
-			require.Equal(t, h.Summary(), histograms(kept)[i].Summary())
-			require.Equal(t, h.Buckets(), histograms(kept)[i].Buckets())
+		for i, h := range want.Histograms() {
+			require.Equal(t, h.Summary(), kept.Histograms()[i].Summary())
+			require.Equal(t, h.Buckets(), kept.Histograms()[i].Buckets())
 		}
 		require.Len(t, kept.Entries.All(), len(want.Entries.All()))
 		for _, e := range want.Entries.All() {
@@ -175,7 +182,7 @@ func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
 }
 
 // values are what counters points at.
-func values(t *stats.Tally) (v [12]uint64) {
+func values(t *stats.Tally) (v [13]uint64) {
 	for i, n := range counters(t) {
 		v[i] = *n
 	}
@@ -324,7 +331,7 @@ func TestUnknownKindsAreTheReadersToRefuse(t *testing.T) {
 // The largest report there can be is let through.
 func TestFullHistogramsFitIntoAReport(t *testing.T) {
 	var full stats.Tally
-	for _, h := range histograms(&full) {
+	for _, h := range full.Histograms() {
 		for i := 0; h.LoadBucket(i, maxCount>>13); i++ {
 		}
 		var s stats.Summary
@@ -334,7 +341,7 @@ func TestFullHistogramsFitIntoAReport(t *testing.T) {
 		s.Max, s.Sum, s.SumSq = math.MaxInt64, math.MaxFloat64, math.MaxFloat64
 		h.Load(s)
 	}
-	full.Succeeded = full.Total.Count()
+	full.Succeeded, full.Begun = full.Total.Count(), full.Total.Count()
 	for status := range 1000 {
 		full.Statuses = append(full.Statuses, stats.StatusCount{Status: status, Count: maxCount})
 	}
@@ -366,6 +373,13 @@ func TestIntervalsThatContradictThemselvesAreRefused(t *testing.T) {
 		{"a class too much", "sum of its classes", func(t *stats.Tally) { t.Failures = append(t.Failures, failure) }},
 		{"succeeded is not the number of latencies", "number of latencies", func(t *stats.Tally) { t.Succeeded++ }},
 		{"a latency too much", "number of latencies", func(t *stats.Tally) { t.Total.Record(1) }},
+		{"a time since a begin too few", "latencies of an open loop", func(t *stats.Tally) {
+			t.Service.Reset()
+			t.Succeeded, t.Begun = 2, 2
+			t.Total.Record(1)
+			t.Service.Record(1)
+		}},
+		{"later starts than starts", "latencies of an open loop", func(t *stats.Tally) { t.SendLag.Record(1) }},
 		{"no class", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = stats.ClassNone }},
 		{"a class of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = math.MaxUint8 }},
 		{"a phase of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Phase = stats.PhaseCount }},

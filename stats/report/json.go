@@ -27,6 +27,8 @@ type Document struct {
 	Bytes       Bytes             `json:"bytes"`
 	Connections Connections       `json:"connections"`
 	Coalescing  *Coalescing       `json:"coalescing"` // nil: never
+	Pace        *Pace             `json:"pace"`       // nil: a closed loop
+	Warmup      *Warmup           `json:"warmup"`     // nil: none
 	Status      map[string]uint64 `json:"status"`
 	StatusClass map[string]uint64 `json:"status_class"`
 	Failures    []Failure         `json:"failures"`
@@ -66,7 +68,9 @@ type Plan struct {
 	KeepAlive     bool     `json:"keepalive"`
 	DurationNS    *int64   `json:"duration_ns"`
 	Requests      *uint64  `json:"requests"`
+	Loop          string   `json:"loop"` // "closed" or "open"
 	RatePerSec    *float64 `json:"rate_per_sec"`
+	WarmupNS      *int64   `json:"warmup_ns"`
 	RampNS        *int64   `json:"ramp_ns"`
 	TimeoutNS     *int64   `json:"timeout_ns"`
 	ConnectNS     *int64   `json:"connect_timeout_ns"`
@@ -153,12 +157,14 @@ type Unfinished struct {
 
 // Latencies are those of succeeded requests (total, first_byte) and of
 // established connections (connect), and of TLS handshakes made (handshake, nil
-// where there are none to make).
+// where there are none to make). An open loop's count from when a request was
+// due; service, nil in a closed loop, from when it did begin.
 type Latencies struct {
 	Total     Latency  `json:"total"`
 	Connect   Latency  `json:"connect"`
 	Handshake *Latency `json:"handshake"`
 	FirstByte Latency  `json:"first_byte"`
+	Service   *Latency `json:"service"`
 }
 
 // Latency is one distribution; its values are nil while Count is 0.
@@ -197,7 +203,7 @@ type Histogram struct {
 // Bucket is a lower bound and a count; in JSON a pair.
 type Bucket [2]uint64
 
-// Second is one second of the time line; a latency is nil where none is known.
+// Second is one second of the time line, before 0 of the warm-up; a latency is nil where none is known.
 type Second struct {
 	AtNS       int64  `json:"at_ns"`
 	Succeeded  uint64 `json:"succeeded"`
@@ -277,6 +283,8 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Unfinished:  newUnfinished(&r.Unfinished),
 		Latency:     newLatencies(r),
 		Coalescing:  newCoalescing(r.Coalescing),
+		Pace:        newPace(r),
+		Warmup:      newWarmup(r),
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
 		Host:        Host{newHostState(r.Host.Begin), newHostState(r.Host.End)},
@@ -308,7 +316,9 @@ func newPlan(p *stats.PlanFacts) Plan {
 		Clients: p.Clients, Workers: p.Workers, KeepAlive: p.KeepAlive,
 		DurationNS:    some(int64(p.Duration)),
 		Requests:      some(p.Requests),
+		Loop:          loopName(p),
 		RatePerSec:    some(p.RatePerSec),
+		WarmupNS:      some(int64(p.Warmup)),
 		RampNS:        some(int64(p.Ramp)),
 		TimeoutNS:     some(int64(p.Timeout)),
 		ConnectNS:     some(int64(p.ConnectTimeout)),
@@ -408,7 +418,7 @@ func newUnfinished(u *stats.Unfinished) Unfinished {
 
 func newLatencies(r *stats.Run) Latencies {
 	t := &r.Tally
-	l := Latencies{Total: newLatency(&t.Total), Connect: newLatency(&t.Connect), FirstByte: newLatency(&t.FirstByte)}
+	l := Latencies{Total: newLatency(&t.Total), Connect: newLatency(&t.Connect), FirstByte: newLatency(&t.FirstByte), Service: newService(r)}
 	if r.Plan.TLS != nil {
 		handshake := newLatency(&t.Handshake)
 		l.Handshake = &handshake

@@ -45,6 +45,8 @@ func (d *Document) run() (*stats.Run, error) {
 	if c := d.Coalescing; c != nil {
 		r.Coalescing = stats.Coalescing{Slept: time.Duration(c.SleptNS), Longest: time.Duration(c.LongestNS)}
 	}
+	d.Pace.load(r)
+	d.Warmup.load(r)
 	for _, s := range d.Series {
 		r.Series = append(r.Series, s.second())
 	}
@@ -56,7 +58,7 @@ func (p *Plan) facts() stats.PlanFacts {
 		URL: p.URL, Address: p.Address, Method: p.Method, HTTP: p.HTTP,
 		Clients: p.Clients, Workers: p.Workers, KeepAlive: p.KeepAlive, Force: p.Force,
 		Duration: time.Duration(zero(p.DurationNS)), Ramp: time.Duration(zero(p.RampNS)),
-		Requests: zero(p.Requests), RatePerSec: zero(p.RatePerSec),
+		Requests: zero(p.Requests), RatePerSec: zero(p.RatePerSec), Warmup: time.Duration(zero(p.WarmupNS)),
 		Timeout: time.Duration(zero(p.TimeoutNS)), ConnectTimeout: time.Duration(zero(p.ConnectNS)),
 		Argv: p.Argv, RequestSHA256: p.RequestSHA256, TLS: p.TLS.facts(),
 	}
@@ -101,7 +103,7 @@ func (d *Document) tally(t *stats.Tally) error {
 		}
 		t.Failures = append(t.Failures, failure)
 	}
-	for _, kind := range d.Latency.kinds(t) {
+	for _, kind := range d.kinds(t) {
 		if err := kind.load(kind.of); err != nil {
 			return fmt.Errorf("latency %q: %w", kind.name, err)
 		}

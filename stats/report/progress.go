@@ -26,6 +26,9 @@ func Line(s stats.Snapshot) string { return line(s, units.Count) }
 
 func line(s stats.Snapshot, count func(uint64) string) string {
 	elapsed := fmt.Sprintf("%.0fs", s.Elapsed.Seconds())
+	if s.Elapsed < 0 {
+		return fmt.Sprintf("warm-up, %s to go  %d workers", elapsed[1:], s.Alive)
+	}
 	if s.Duration > 0 {
 		elapsed += "/" + seconds(s.Duration) + "s"
 	}

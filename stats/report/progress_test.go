@@ -31,6 +31,12 @@ func TestProgress(t *testing.T) {
 			"0s  0/s  0 ok  0 failed  0 unfinished  1 workers",
 		},
 		{
+			"a warm-up",
+			stats.Snapshot{Elapsed: -2900 * time.Millisecond, Duration: time.Minute, Alive: 2, Workers: 2},
+			"warm-up, 3s to go  2 workers",
+			"warm-up, 3s to go  2 workers",
+		},
+		{
 			"half a second, and a rate that is no number",
 			stats.Snapshot{Elapsed: 500 * time.Millisecond, Duration: 500 * time.Millisecond, Rate: math.NaN(), Alive: 2, Workers: 2},
 			"0s/0.5s  n/a/s  0 ok  0 failed  0 unfinished  2 workers",

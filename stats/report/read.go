@@ -34,7 +34,7 @@ func Read(from io.Reader) (*Document, error) {
 	if err := json.Unmarshal(data, &d); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
-	if err := d.Latency.check(); err != nil {
+	if err := d.check(); err != nil {
 		return nil, fmt.Errorf("read result: %w", err)
 	}
 	return &d, nil
@@ -59,8 +59,8 @@ func readDocument(from io.Reader) (json.RawMessage, error) {
 // required are the sections without which a file is not a result.
 var required = []string{"plan", "window", "requests", "throughput", "latency", "workers", "verdicts"}
 
-func (l *Latencies) check() error {
-	for _, kind := range l.kinds(new(stats.Tally)) {
+func (d *Document) check() error {
+	for _, kind := range d.kinds(new(stats.Tally)) {
 		if err := kind.check(); err != nil {
 			return fmt.Errorf("latency %q: %w", kind.name, err)
 		}
@@ -75,10 +75,21 @@ type kind struct {
 	of *stats.Histogram
 }
 
+func (d *Document) kinds(t *stats.Tally) []kind {
+	kinds := d.Latency.kinds(t)
+	if d.Pace != nil {
+		kinds = append(kinds, kind{"send_lag", &d.Pace.SendLag, &t.SendLag})
+	}
+	return kinds
+}
+
 func (l *Latencies) kinds(t *stats.Tally) []kind {
 	kinds := []kind{{"total", &l.Total, &t.Total}, {"connect", &l.Connect, &t.Connect}, {"first_byte", &l.FirstByte, &t.FirstByte}}
 	if l.Handshake != nil {
 		kinds = append(kinds, kind{"handshake", l.Handshake, &t.Handshake})
+	}
+	if l.Service != nil {
+		kinds = append(kinds, kind{"service", l.Service, &t.Service})
 	}
 	return kinds
 }

@@ -121,7 +121,7 @@ func set[T any](v T) *T { return &v }
 func scenes() []scene {
 	return []scene{
 		clean(), keptAlive(), overload(), hung(), onlyErrors(), lostWorkers(), tooFewWorkers(), interrupted(),
-		portsUsedUp(), oldProtocol(), unreachable(), crossed(), unbalanced(), noisyHost(), generatorLimited(), overTLS(),
+		portsUsedUp(), oldProtocol(), openLoop(), unreachable(), crossed(), unbalanced(), noisyHost(), generatorLimited(), overTLS(),
 	}
 }
 
@@ -239,6 +239,30 @@ func generatorLimited() scene {
 	g.Ceiling = &stats.Ceiling{PerSecond: 4444.5, Span: 5 * time.Second, At: time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)}
 	g.Workers = stats.WorkerLoad{CPUs: 2, CPU: 0.48, Busiest: 0.25, Delay: 0.62, Lag: 300 * time.Millisecond}
 	return scene{name: "generator_limited", run: r}
+}
+
+// openLoop is a rate that the target cannot carry, after a warm-up.
+func openLoop() scene {
+	r := newRun()
+	r.Plan.RatePerSec, r.Plan.Warmup, r.Plan.Ramp = 100, 2*time.Second, 2*time.Second
+	second(&r, 11)
+	succeed(&r, 400, 100*time.Millisecond, 2, 12)
+	for i := range r.Series {
+		r.Series[i].At -= r.Plan.Warmup
+	}
+	r.Warmup = stats.Warmup{Begun: 90, Succeeded: 80, Failed: 6, Unfinished: 4}
+	t := &r.Tally
+	for i := range t.Succeeded {
+		t.SendLag.Record(int64(i) * 15e6)
+		t.Service.Record(100e6 + int64(i))
+	}
+	t.Queued = 396
+	leave(&r, stats.Waiting, 4, 60*time.Millisecond)
+	for range 4 {
+		t.SendLag.Record(6e9)
+	}
+	r.Scheduled = 1000
+	return scene{name: "open_loop", run: r}
 }
 
 func oldProtocol() scene {

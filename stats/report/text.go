@@ -100,9 +100,12 @@ func plural(n int, one, many string) string {
 func loadWords(r *stats.Run) string {
 	words := "closed loop: a client sends its next request when its last one has ended"
 	if r.Plan.RatePerSec > 0 {
-		words = fmt.Sprintf("%s requests/s asked over all clients, evenly spaced", units.Rate(r.Plan.RatePerSec))
+		words = fmt.Sprintf("open loop: %s requests/s asked over all clients, evenly spaced; latency from the intended start", units.Rate(r.Plan.RatePerSec))
 	}
-	if r.Plan.Ramp > 0 {
+	switch {
+	case r.Plan.Ramp > 0 && r.Plan.RatePerSec > 0:
+		words += "; the rate grew evenly from 0 over " + seconds(r.Plan.Ramp) + " s"
+	case r.Plan.Ramp > 0:
 		words += "; clients started evenly over " + seconds(r.Plan.Ramp) + " s"
 	}
 	if c := r.Coalescing; c.Slept > 0 {
@@ -123,6 +126,9 @@ func windowWords(r *stats.Run) string {
 	}
 	if len(asked) > 0 {
 		s += ", " + strings.Join(asked, " or ") + " asked"
+	}
+	if r.Plan.Warmup > 0 {
+		s += ", after a warm-up of " + seconds(r.Plan.Warmup) + " s"
 	}
 	if !r.StartedAt.IsZero() {
 		s += ", from " + r.StartedAt.UTC().Format("2006-01-02 15:04:05") + " UTC"
@@ -179,6 +185,7 @@ func (p *page) headline(r *stats.Run) {
 	p.line("Requests: %d succeeded, %d failed, %d unfinished%s.", t.Succeeded, t.Failed, r.Unfinished.Sum(), lost)
 	p.line("")
 	p.row("Rates", "%s requests/s succeeded, %s/s read", units.Rate(r.PerSecond(t.Succeeded)), units.Bytes(r.PerSecond(t.BytesRead)))
+	p.pace(r)
 	p.row("Failed", "%s of %s that ended (%s)", units.Count(t.Failed), requests(t.Succeeded+t.Failed), units.Share(t.Failed, t.Succeeded+t.Failed))
 	p.notSuccessful(t)
 	p.row("Unfinished", "%s", unfinishedWords(&r.Unfinished))
@@ -298,6 +305,9 @@ func (p *page) meanings(failures []stats.Failure) {
 func (p *page) latency(r *stats.Run) {
 	t := &r.Tally
 	p.line("Latency of succeeded requests only (connect: of every connection opened)")
+	if r.Plan.RatePerSec > 0 {
+		p.line("First byte and total count from the intended start, since sent from when it was really made.")
+	}
 	type kind struct {
 		name string
 		of   *stats.Histogram
@@ -305,6 +315,9 @@ func (p *page) latency(r *stats.Run) {
 	kinds := []kind{{"connect", &t.Connect}, {"first byte", &t.FirstByte}, {"total", &t.Total}}
 	if r.Plan.TLS != nil {
 		kinds = slices.Insert(kinds, 1, kind{"handshake", &t.Handshake})
+	}
+	if r.Plan.RatePerSec > 0 {
+		kinds = append(kinds, kind{"since sent", &t.Service})
 	}
 	rows := make([][]string, 1+len(latencyRows))
 	rows[0] = []string{"<"}
