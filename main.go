@@ -8,6 +8,7 @@ package main
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -33,6 +34,7 @@ import (
 	"horde/client/target"
 	"horde/procs"
 	"horde/procs/ceiling"
+	"horde/procs/doctor"
 	_ "horde/procs/secured" // workers for https
 	"horde/stats"
 	"horde/stats/compare"
@@ -92,6 +94,7 @@ var commands = map[string]command{
 	"serve":   {options: config.ServeOptions, act: (*program).serve, help: serveHelp},
 	"report":  {options: config.ReportOptions, act: (*program).report, help: reportHelp},
 	"compare": {options: config.CompareOptions, act: (*program).compare, help: compareHelp, sides: true},
+	"doctor":  {options: config.RunOptions, act: (*program).doctor, help: doctorHelp},
 }
 
 func isCommand(word string) bool {
@@ -199,6 +202,7 @@ const usage = `Usage:
   horde [options] URL            load URL and report what happened
   horde demo [options] [PATH]    the same against an embedded target on loopback
   horde serve [options]          the embedded target alone
+  horde doctor [options] [URL]   what of this host stands in the way of that run
   horde report [options] FILE    a saved result again
   horde compare [options] BEFORE... -- AFTER...
                                  what changed between two sets of results
@@ -222,6 +226,21 @@ func serveHelp(w io.Writer) {
 		}
 		fmt.Fprintf(w, " %s %-22s  %s\n", mark, f.Form, f.Meaning)
 	}
+}
+
+func doctorHelp(w io.Writer) {
+	fmt.Fprint(w, `Usage:
+  horde doctor [options of a run] [URL]
+
+Holds this host against the run that the options ask for, and says what would make
+its numbers wrong (FAIL), surprising (WARN), or impossible to compare (NOTE), what
+it cannot see (UNKNOWN), and how to mend it. With a URL on this host, or none, the
+host is looked at as a server, too. It only reads: no connection is opened, nothing
+is changed or written. Of the options for output only --json counts.
+
+Exit code 0, 1 if there is a FAIL, 2 for bad usage.
+`)
+	config.WriteHelp(w, config.RunOptions)
 }
 
 func reportHelp(w io.Writer) {
@@ -356,6 +375,49 @@ func serveOptions(c *cli.Context) (nullserver.Options, error) {
 		o.Fault = fault
 	}
 	return o, nil
+}
+
+// doctor holds this host against the run that the options ask for.
+func (p *program) doctor(c *cli.Context) error {
+	if c.NArg() > 1 {
+		return needOne(c.Args().Slice(), "URL", "horde doctor [options] [URL]")
+	}
+	url := c.Args().First()
+	asked, err := p.read(c, cmp.Or(url, "http://target.invalid/"))
+	if err != nil {
+		return err
+	}
+	plan := doctor.For(asked)
+	if url != "" {
+		p.locate(&plan, url, asked)
+	}
+	checks := doctor.Examine("/", plan)
+	if doctor.Worst(checks) == doctor.Fail {
+		p.code = stats.ExitFailed
+	}
+	if asked.Output.JSON {
+		return doctor.JSON(p.stdout, checks)
+	}
+	return doctor.Text(p.stdout, plan, checks)
+}
+
+// lookUp is how long doctor waits for the address of a name.
+const lookUp = 150 * time.Millisecond
+
+// locate finds out whether the target is on this host. It connects to nothing.
+func (p *program) locate(plan *doctor.Plan, url string, asked *config.Run) {
+	ctx, cancel := context.WithTimeout(context.Background(), lookUp)
+	defer cancel()
+	addrs, err := target.Resolve(ctx, asked.Host, asked.Family)
+	if err != nil {
+		p.say("warning", fmt.Sprintf("%v; the target is taken for another host", err))
+		plan.Towards(url, netip.AddrPortFrom(netip.Addr{}, asked.Port), false, len(asked.Sources))
+		return
+	}
+	address := netip.AddrPortFrom(addrs[0], asked.Port)
+	sources, _ := sourcesFor(asked, address)
+	here := addrs[0].IsLoopback() || target.CheckSource(addrs[0]) == nil
+	plan.Towards(url, address, here, len(sources))
 }
 
 // read checks the options of a run.

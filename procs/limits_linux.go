@@ -22,11 +22,25 @@ const (
 	spareDescriptors  = 32       // per process: what is open besides
 )
 
-// limit is how many workers one resource of this host carries.
-type limit struct {
-	workers int
-	name    string // the kernel's, with its value
-	why     string
+// Limit is how many workers one resource of a host carries.
+type Limit struct {
+	Name    string // the kernel's
+	Value   string // and what it is
+	Workers int
+	Why     string
+}
+
+func (l Limit) String() string { return l.Name + " " + l.Value + ": " + l.Why }
+
+// Limits are those of the host whose proc and sys lie in the directory root, but
+// for descriptors. What the host does not say is no limit.
+func Limits(root string, clients, bodySize int) []Limit { return host(root).limits(clients, bodySize) }
+
+// Descriptors is what the limit of each process must be for so many workers to
+// drive so many clients: the parent has two for each worker, a worker one for
+// each of its clients, and both have as much again to spare as Fit leaves them.
+func Descriptors(clients, workers int) int {
+	return max(parentDescriptors*workers, (clients+workers-1)/workers) + 2*spareDescriptors
 }
 
 // Fit says how many of the workers asked for this host carries, and why not
@@ -34,7 +48,7 @@ type limit struct {
 // of the request. The error says that clients cannot run at all, naming the limit.
 func Fit(workers, clients, bodySize int) (fit int, reason string, err error) {
 	n := descriptors()
-	if l := descriptorLimit(n); l.workers < 1 { // not even the files below can be opened
+	if l := descriptorLimit(n); l.Workers < 1 { // not even the files below can be opened
 		return fitWithin(nil, n, workers, clients)
 	}
 	return fitWithin(host("/").limits(clients, bodySize), n, workers, clients)
@@ -42,26 +56,26 @@ func Fit(workers, clients, bodySize int) (fit int, reason string, err error) {
 
 // fitWithin is Fit on a host with these limits, where a process may hold so
 // many descriptors.
-func fitWithin(limits []limit, descriptors, workers, clients int) (fit int, reason string, err error) {
+func fitWithin(limits []Limit, descriptors, workers, clients int) (fit int, reason string, err error) {
 	tightest := descriptorLimit(descriptors)
 	for _, l := range limits {
-		if l.workers < tightest.workers {
+		if l.Workers < tightest.Workers {
 			tightest = l
 		}
 	}
-	fit = min(workers, max(tightest.workers, 0))
+	fit = min(workers, max(tightest.Workers, 0))
 	if fit == 0 {
-		return 0, "", fmt.Errorf("this host has no room for a worker: %s: %s", tightest.name, tightest.why)
+		return 0, "", fmt.Errorf("this host has no room for a worker: %v", tightest)
 	}
 	if fit < workers {
-		reason = fmt.Sprintf("%d workers asked, %d fit: %s: %s; each drives up to %d clients",
-			workers, fit, tightest.name, tightest.why, (clients+fit-1)/fit)
+		reason = fmt.Sprintf("%d workers asked, %d fit: %v; each drives up to %d clients",
+			workers, fit, tightest, (clients+fit-1)/fit)
 	}
 	room := descriptors - spareDescriptors // above 0, or not one worker would fit
 	needed := (clients + room - 1) / room
-	if needed > tightest.workers {
-		return 0, "", fmt.Errorf("%d clients need %d workers for their descriptors, and %d fit: %s: %s",
-			clients, needed, tightest.workers, tightest.name, tightest.why)
+	if needed > tightest.Workers {
+		return 0, "", fmt.Errorf("%d clients need %d workers for their descriptors, and %d fit: %v",
+			clients, needed, tightest.Workers, tightest)
 	}
 	if needed > fit {
 		return needed, fmt.Sprintf("%d workers asked, %d started: one process may hold %d descriptors",
@@ -80,8 +94,8 @@ func descriptors() int {
 	return int(min(r.Max, math.MaxInt32))
 }
 
-func descriptorLimit(n int) limit {
-	return limit{(n - spareDescriptors) / parentDescriptors, fmt.Sprintf("nofile %d", n),
+func descriptorLimit(n int) Limit {
+	return Limit{"nofile", strconv.Itoa(n), (n - spareDescriptors) / parentDescriptors,
 		"the parent holds two pipes for each worker"}
 }
 
@@ -89,12 +103,12 @@ func descriptorLimit(n int) limit {
 // is no limit.
 type host string
 
-func (h host) limits(clients, bodySize int) []limit {
+func (h host) limits(clients, bodySize int) []Limit {
 	limits := h.threadLimits()
 	perWorker := workerMemory + 2*bodySize
 	for _, room := range h.memoryRooms() {
 		left := room.left/5*4 - clients*clientMemory
-		limits = append(limits, limit{left / perWorker, fmt.Sprintf("%s %d MiB free", room.name, room.left>>20),
+		limits = append(limits, Limit{room.name, fmt.Sprintf("%d MiB free", room.left>>20), left / perWorker,
 			fmt.Sprintf("a worker takes %d KiB and a client %d KiB, of four fifths of it", perWorker>>10, clientMemory>>10)})
 	}
 	return limits
@@ -102,11 +116,11 @@ func (h host) limits(clients, bodySize int) []limit {
 
 // threadLimits are those that count threads: of the system, the user, and the
 // control groups this process is in.
-func (h host) threadLimits() []limit {
+func (h host) threadLimits() []Limit {
 	why := fmt.Sprintf("a worker has up to %d threads", workerThreads)
-	var limits []limit
+	var limits []Limit
 	add := func(name string, most, used int) {
-		limits = append(limits, limit{(most - used - parentThreads) / workerThreads, fmt.Sprintf("%s %d, %d in use", name, most, used), why})
+		limits = append(limits, Limit{name, fmt.Sprintf("%d, %d in use", most, used), (most - used - parentThreads) / workerThreads, why})
 	}
 	used := h.systemThreads()
 	for _, name := range [...]string{"pid_max", "threads-max"} {

@@ -23,10 +23,10 @@ func hostOf(t *testing.T, files map[string]string) host {
 	return host(root)
 }
 
-func names(limits []limit) map[string]int {
+func names(limits []Limit) map[string]int {
 	out := map[string]int{}
 	for _, l := range limits {
-		out[l.name] = l.workers
+		out[l.Name+" "+l.Value] = l.Workers
 	}
 	return out
 }
@@ -158,26 +158,26 @@ func TestThreadsOfAUserAreCounted(t *testing.T) {
 
 func TestWorkersFitIntoMemoryWithTheirClientsAndBodies(t *testing.T) {
 	h := hostOf(t, map[string]string{"proc/meminfo": "MemAvailable: 1048576 kB\n"})
-	one := func(clients, body int) limit {
+	one := func(clients, body int) Limit {
 		limits := h.limits(clients, body)
 		require.NotEmpty(t, limits)
 		return limits[len(limits)-1]
 	}
 	const left = 1 << 30 / 5 * 4
-	assert.Equal(t, left/workerMemory, one(0, 0).workers)
-	assert.Equal(t, (left-1000*clientMemory)/workerMemory, one(1000, 0).workers)
-	assert.Equal(t, left/(workerMemory+2<<20), one(0, 1<<20).workers)
-	assert.Negative(t, one(1e6, 0).workers)
-	assert.Equal(t, "MemAvailable 1024 MiB free", one(0, 0).name)
+	assert.Equal(t, left/workerMemory, one(0, 0).Workers)
+	assert.Equal(t, (left-1000*clientMemory)/workerMemory, one(1000, 0).Workers)
+	assert.Equal(t, left/(workerMemory+2<<20), one(0, 1<<20).Workers)
+	assert.Negative(t, one(1e6, 0).Workers)
+	assert.Equal(t, "1024 MiB free", one(0, 0).Value)
 }
 
 func TestWhatFits(t *testing.T) {
-	threads := func(n int) []limit {
-		return []limit{{5000, "pid_max 32768, 100 in use", "a"}, {n, "pids.max 64, 4 in use", "a worker has 3 threads"}}
+	threads := func(n int) []Limit {
+		return []Limit{{"pid_max", "32768, 100 in use", 5000, "a"}, {"pids.max", "64, 4 in use", n, "a worker has 3 threads"}}
 	}
 	rows := []struct {
 		name                          string
-		limits                        []limit
+		limits                        []Limit
 		descriptors, workers, clients int
 		fit                           int
 		reason, problem               string

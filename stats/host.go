@@ -17,8 +17,21 @@ type Fact struct {
 	Unknown string // why there is no value: the file is missing, or unreadable; "" if there is one
 }
 
+// Have is a fact with a value, and Lack one without.
+func Have(value string) Fact { return Fact{Value: value} }
+func Lack(why string) Fact   { return Fact{Unknown: why} }
+
 // Known reports whether there is a value.
 func (f Fact) Known() bool { return f.Unknown == "" }
+
+// Fact returns the fact of that name; one that nobody looked at is not known.
+func (s *HostState) Fact(name string) Fact {
+	f, found := s.Facts[name]
+	if !found {
+		return Lack("not looked at")
+	}
+	return f
+}
 
 // Counters are what the kernel counts: source, row and column, as it names
 // them: Counters["netstat"]["TcpExt"]["ListenOverflows"]. What a kernel does not

@@ -41,3 +41,11 @@ func TestGrownIsKnownOnlyWhereBothEndsCounted(t *testing.T) {
 	_, known = new(stats.Host).GrownSum("softnet_stat", "dropped")
 	assert.False(t, known)
 }
+
+func TestAFactThatNobodyLookedAtIsNotKnown(t *testing.T) {
+	s := stats.HostState{Facts: map[string]stats.Fact{"cpu/isolated": stats.Have(""), "sched/latency_ns": stats.Lack("this kernel has none")}}
+	assert.True(t, s.Fact("cpu/isolated").Known(), "empty is a value")
+	assert.False(t, s.Fact("sched/latency_ns").Known())
+	assert.False(t, s.Fact("no such name").Known())
+	assert.False(t, new(stats.HostState).Fact("").Known())
+}

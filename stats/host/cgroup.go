@@ -23,7 +23,7 @@ func (t Tree) limitsOfGroups() map[string]stats.Fact {
 		var values []string
 		unknown := noFile
 		for _, dir := range t.groups(g.controller) {
-			f := t.read(filepath.Join(dir, g.file))
+			f := t.Read(filepath.Join(dir, g.file))
 			if !f.Known() {
 				if f != noFile {
 					unknown = f
@@ -35,7 +35,7 @@ func (t Tree) limitsOfGroups() map[string]stats.Fact {
 			}
 		}
 		if len(values) > 0 {
-			unknown = stats.Fact{Value: strings.Join(values, " < ")}
+			unknown = stats.Have(strings.Join(values, " < "))
 		}
 		facts["cgroup/"+g.file] = unknown
 	}
@@ -46,7 +46,7 @@ func (t Tree) limitsOfGroups() map[string]stats.Fact {
 // and of those above it, where they are usually mounted (cgroups(7)).
 func (t Tree) groups(controller string) []string {
 	var dirs []string
-	for line := range strings.Lines(t.read("proc/self/cgroup").Value) {
+	for line := range strings.Lines(t.Read("proc/self/cgroup").Value) {
 		parts := strings.SplitN(strings.TrimSpace(line), ":", 3)
 		if len(parts) != 3 {
 			continue

@@ -60,7 +60,7 @@ func (t Tree) counters() stats.Counters {
 // source reads one of them, nil if it cannot be read.
 func (t Tree) source(name string) table {
 	s := sources[name]
-	text := t.read(s.file)
+	text := t.Read(s.file)
 	if !text.Known() {
 		return nil
 	}
@@ -282,7 +282,7 @@ func pressure(text string) table {
 func (t Tree) throttling() table {
 	var all table
 	for _, dir := range t.groups("cpu") {
-		text := t.read(filepath.Join(dir, "cpu.stat"))
+		text := t.Read(filepath.Join(dir, "cpu.stat"))
 		if !text.Known() {
 			continue
 		}
@@ -302,7 +302,7 @@ func (t Tree) thermal() table {
 	const dir = "sys/devices/system/cpu"
 	var all table
 	for _, cpu := range t.numbered(dir, "cpu") {
-		n := t.read(filepath.Join(dir, cpu, "thermal_throttle/core_throttle_count"))
+		n := t.Read(filepath.Join(dir, cpu, "thermal_throttle/core_throttle_count"))
 		if !n.Known() {
 			continue
 		}

@@ -98,13 +98,13 @@ var fields = map[string]struct{ file, name string }{
 func (t Tree) facts() map[string]stats.Fact {
 	facts := make(map[string]stats.Fact, 256)
 	for _, name := range sysctls {
-		facts[name] = t.read("proc/sys/" + strings.ReplaceAll(name, ".", "/"))
+		facts[name] = t.Read("proc/sys/" + strings.ReplaceAll(name, ".", "/"))
 	}
 	for name, places := range files {
 		facts[name] = t.first(places...)
 	}
 	for name, f := range fields {
-		facts[name] = t.field(f.file, f.name)
+		facts[name] = t.Field(f.file, f.name)
 	}
 	facts["machine-id/sha256"] = t.machine()
 	facts["cpuinfo/hypervisor"] = t.hypervisor()
@@ -113,6 +113,8 @@ func (t Tree) facts() map[string]stats.Fact {
 	maps.Copy(facts, t.perCPU())
 	maps.Copy(facts, t.limitsOfGroups())
 	maps.Copy(facts, t.interfaces())
+	maps.Copy(facts, t.build(facts["kernel.osrelease"].Value))
+	maps.Copy(facts, t.asked())
 	return facts
 }
 
@@ -123,19 +125,19 @@ func (t Tree) machine() stats.Fact {
 		return id
 	}
 	sum := sha256.Sum256([]byte("horde " + id.Value))
-	return stats.Fact{Value: hex.EncodeToString(sum[:8])}
+	return stats.Have(hex.EncodeToString(sum[:8]))
 }
 
 // hypervisor says whether the CPU knows that it is a virtual one.
 func (t Tree) hypervisor() stats.Fact {
-	flags := t.field("proc/cpuinfo", "flags")
+	flags := t.Field("proc/cpuinfo", "flags")
 	if !flags.Known() {
 		return flags
 	}
 	if slices.Contains(strings.Fields(flags.Value), "hypervisor") {
-		return stats.Fact{Value: "yes"}
+		return stats.Have("yes")
 	}
-	return stats.Fact{Value: "no"}
+	return stats.Have("no")
 }
 
 // policies are the numbers of sched(7).
@@ -146,21 +148,21 @@ var policies = map[string]string{
 // scheduling is what the workers inherit: fields 19 and 41 of proc_pid_stat(5),
 // counted behind the name, which may hold anything.
 func (t Tree) scheduling() (nice, policy stats.Fact) {
-	stat := t.read("proc/self/stat")
+	stat := t.Read("proc/self/stat")
 	if !stat.Known() {
 		return stat, stat
 	}
 	_, rest, _ := cutLast(stat.Value, ")")
 	f := strings.Fields(rest)
 	if len(f) < 39 {
-		short := stats.Fact{Unknown: "/proc/self/stat has only a few fields"}
+		short := stats.Lack("/proc/self/stat has only a few fields")
 		return short, short
 	}
 	name, found := policies[f[38]]
 	if !found {
 		name = f[38]
 	}
-	return stats.Fact{Value: f[16]}, stats.Fact{Value: name}
+	return stats.Have(f[16]), stats.Have(name)
 }
 
 func cutLast(s, separator string) (before, after string, found bool) {
@@ -176,7 +178,7 @@ func (t Tree) vulnerabilities() map[string]stats.Fact {
 	const dir = "sys/devices/system/cpu/vulnerabilities"
 	facts := map[string]stats.Fact{}
 	for _, name := range t.names(dir) {
-		facts["vulnerabilities/"+name] = t.read(dir + "/" + name)
+		facts["vulnerabilities/"+name] = t.Read(dir + "/" + name)
 	}
 	return facts
 }
@@ -192,7 +194,7 @@ func (t Tree) perCPU() map[string]stats.Fact {
 		var who []string
 		var values []stats.Fact
 		for _, cpu := range cpus {
-			value := t.read(filepath.Join(dir, cpu, name))
+			value := t.Read(filepath.Join(dir, cpu, name))
 			if !value.Known() && len(values) == 0 { // none has it, or a few lag behind
 				continue
 			}

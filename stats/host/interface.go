@@ -21,7 +21,7 @@ func (t Tree) Interfaces() []string {
 	names := t.names(netDir)
 	rank := func(name string) int {
 		switch {
-		case t.read(filepath.Join(netDir, name, "device/uevent")).Known():
+		case t.Read(filepath.Join(netDir, name, "device/uevent")).Known():
 			return 0
 		case name == "lo":
 			return 1
@@ -40,17 +40,17 @@ func (t Tree) interfaces() map[string]stats.Fact {
 		dir := filepath.Join(netDir, name)
 		add := func(what string, f stats.Fact) { facts["net/"+name+"/"+what] = f }
 		for _, file := range [...]string{"mtu", "tx_queue_len", "gro_flush_timeout", "napi_defer_hard_irqs"} {
-			add(file, t.read(filepath.Join(dir, file)))
+			add(file, t.Read(filepath.Join(dir, file)))
 		}
 		add("rx_queues", t.queues(dir, "rx-"))
 		add("tx_queues", t.queues(dir, "tx-"))
 		add("rps_cpus", t.perQueue(dir, "rx-", "rps_cpus"))
 		add("rps_flow_cnt", t.perQueue(dir, "rx-", "rps_flow_cnt"))
 		add("xps_cpus", t.perQueue(dir, "tx-", "xps_cpus"))
-		if t.read(filepath.Join(dir, "device/uevent")).Known() {
-			add("driver", t.field(filepath.Join(dir, "device/uevent"), "DRIVER"))
-			add("speed", t.read(filepath.Join(dir, "speed")))
-			add("numa_node", t.read(filepath.Join(dir, "device/numa_node")))
+		if t.Read(filepath.Join(dir, "device/uevent")).Known() {
+			add("driver", t.Field(filepath.Join(dir, "device/uevent"), "DRIVER"))
+			add("speed", t.Read(filepath.Join(dir, "speed")))
+			add("numa_node", t.Read(filepath.Join(dir, "device/numa_node")))
 			add("smp_affinity_list", t.affinity(dir, "smp_affinity_list"))
 			add("effective_affinity_list", t.affinity(dir, "effective_affinity_list"))
 		}
@@ -63,7 +63,7 @@ func (t Tree) queues(dir, prefix string) stats.Fact {
 	if n == 0 {
 		return noFile
 	}
-	return stats.Fact{Value: strconv.Itoa(n)}
+	return stats.Have(strconv.Itoa(n))
 }
 
 // perQueue is a setting of all queues of one kind.
@@ -71,7 +71,7 @@ func (t Tree) perQueue(dir, prefix, file string) stats.Fact {
 	queues := t.numbered(filepath.Join(dir, "queues"), prefix)
 	values := make([]stats.Fact, len(queues))
 	for i, queue := range queues {
-		values[i] = t.read(filepath.Join(dir, "queues", queue, file))
+		values[i] = t.Read(filepath.Join(dir, "queues", queue, file))
 	}
 	return spread(queues, values)
 }
@@ -98,7 +98,7 @@ func (t Tree) affinity(dir, file string) stats.Fact {
 	numbers := t.Interrupts(filepath.Base(dir))
 	values := make([]stats.Fact, len(numbers))
 	for i, n := range numbers {
-		values[i] = t.read(filepath.Join("proc/irq", n, file))
+		values[i] = t.Read(filepath.Join("proc/irq", n, file))
 	}
 	return spread(numbers, values)
 }

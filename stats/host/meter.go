@@ -144,10 +144,10 @@ func (t times) busy() float64 { return max(1-t.share(t.idle+t.iowait), 0) }
 func (t Tree) quota() float64 {
 	tightest := 0.0
 	for _, dir := range t.groups("cpu") {
-		text := t.read(filepath.Join(dir, "cpu.max")) // version 2: quota and period
+		text := t.Read(filepath.Join(dir, "cpu.max")) // version 2: quota and period
 		if !text.Known() {
-			text = t.read(filepath.Join(dir, "cpu.cfs_quota_us"))
-			text.Value += " " + t.read(filepath.Join(dir, "cpu.cfs_period_us")).Value
+			text = t.Read(filepath.Join(dir, "cpu.cfs_quota_us"))
+			text.Value += " " + t.Read(filepath.Join(dir, "cpu.cfs_period_us")).Value
 		}
 		var most, period float64 // "max" is no number and -1 no limit
 		if _, err := fmt.Sscan(text.Value, &most, &period); err != nil || most <= 0 || period <= 0 {

@@ -22,14 +22,14 @@ type Tree string
 
 func (t Tree) path(name string) string { return filepath.Join(string(t), name) }
 
-// read returns what a file holds without the white space around it, and with a
+// Read returns what a file holds without the white space around it, and with a
 // space for each tab.
-func (t Tree) read(name string) stats.Fact {
+func (t Tree) Read(name string) stats.Fact {
 	text, err := os.ReadFile(t.path(name))
 	if err != nil {
-		return stats.Fact{Unknown: why(err)}
+		return stats.Lack(why(err))
 	}
-	return stats.Fact{Value: strings.ReplaceAll(strings.TrimSpace(string(text)), "\t", " ")}
+	return stats.Have(strings.ReplaceAll(strings.TrimSpace(string(text)), "\t", " "))
 }
 
 // why says in few words what kept a file from being read.
@@ -51,14 +51,14 @@ func why(err error) string {
 func (t Tree) first(names ...string) stats.Fact {
 	var f stats.Fact
 	for _, name := range names {
-		if f = t.read(name); f.Known() || f.Unknown != noFile.Unknown {
+		if f = t.Read(name); f.Known() || f != noFile {
 			return f
 		}
 	}
 	return f
 }
 
-var noFile = stats.Fact{Unknown: why(fs.ErrNotExist)}
+var noFile = stats.Lack(why(fs.ErrNotExist))
 
 // names are the entries of a directory, in the order of the numbers in them.
 func (t Tree) names(dir string) []string {
@@ -85,10 +85,10 @@ func (t Tree) numbered(dir, prefix string) []string {
 	})
 }
 
-// field is what stands behind a name in a file of such lines: "name : value",
+// Field is what stands behind a name in a file of such lines: "name : value",
 // "name=value", "name   value".
-func (t Tree) field(file, name string) stats.Fact {
-	f := t.read(file)
+func (t Tree) Field(file, name string) stats.Fact {
+	f := t.Read(file)
 	if !f.Known() {
 		return f
 	}
@@ -96,10 +96,10 @@ func (t Tree) field(file, name string) stats.Fact {
 		rest, found := strings.CutPrefix(strings.TrimSpace(line), name)
 		value := strings.TrimLeft(rest, " :=")
 		if found && value != rest {
-			return stats.Fact{Value: strings.Trim(strings.Join(strings.Fields(value), " "), `"`)}
+			return stats.Have(strings.Trim(strings.Join(strings.Fields(value), " "), `"`))
 		}
 	}
-	return stats.Fact{Unknown: "/" + file + " has no " + name}
+	return stats.Lack("/" + file + " has no " + name)
 }
 
 // spread says in one value what each of several has: the value where they
@@ -120,11 +120,11 @@ func spread(who []string, facts []stats.Fact) stats.Fact {
 		of[f.Value] = append(of[f.Value], who[i])
 	}
 	if len(values) == 1 {
-		return stats.Fact{Value: values[0]}
+		return stats.Have(values[0])
 	}
 	parts := make([]string, len(values))
 	for i, v := range values {
 		parts[i] = strings.Join(of[v], ",") + "=" + v
 	}
-	return stats.Fact{Value: strings.Join(parts, " ")}
+	return stats.Have(strings.Join(parts, " "))
 }

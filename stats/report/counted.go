@@ -66,7 +66,7 @@ func (c *counted) tcp(name string) uint64 {
 
 // fact is a setting at the begin, in brackets; "" if unknown.
 func (c *counted) fact(name string) string {
-	if f := c.host.Begin.Facts[name]; f.Known() && f.Value != "" {
+	if f := c.host.Begin.Fact(name); f.Known() && f.Value != "" {
 		return " (" + f.Value + ")"
 	}
 	return ""

@@ -26,9 +26,9 @@ func grow(r *stats.Run, by map[string]uint64) {
 			c[f[0]][f[1]][f[2]] = 1000 + factor*n
 		}
 		return &stats.HostState{Counters: c, Facts: map[string]stats.Fact{
-			"net.core.somaxconn": {Value: "128"}, "net.core.netdev_max_backlog": {Value: "1000"},
-			"net.core.netdev_budget": {Value: "300"}, "net.core.netdev_budget_usecs": {Unknown: "this kernel has none"},
-			"net.netfilter.nf_conntrack_max": {Value: "65536"}, "net.ipv4.tcp_max_tw_buckets": {Value: "8192"},
+			"net.core.somaxconn": stats.Have("128"), "net.core.netdev_max_backlog": stats.Have("1000"),
+			"net.core.netdev_budget": stats.Have("300"), "net.core.netdev_budget_usecs": stats.Lack("this kernel has none"),
+			"net.netfilter.nf_conntrack_max": stats.Have("65536"), "net.ipv4.tcp_max_tw_buckets": stats.Have("8192"),
 		}}
 	}
 	r.Host = stats.Host{Begin: state(0), End: state(1)}

@@ -45,9 +45,9 @@ func (s *HostState) stats() *stats.HostState {
 	out := &stats.HostState{Facts: make(map[string]stats.Fact, len(s.Facts)), Counters: s.Counters}
 	for name, value := range s.Facts {
 		if value == nil {
-			out.Facts[name] = stats.Fact{Unknown: "the result file does not say"}
+			out.Facts[name] = stats.Lack("the result file does not say")
 		} else {
-			out.Facts[name] = stats.Fact{Value: *value}
+			out.Facts[name] = stats.Have(*value)
 		}
 	}
 	return out

@@ -15,9 +15,9 @@ func TestHostSurvivesTheResultFile(t *testing.T) {
 	r := newRun()
 	r.Host.Begin = &stats.HostState{
 		Facts: map[string]stats.Fact{
-			"net.core.somaxconn": {Value: "4096"},
-			"cpu/isolated":       {Value: ""},
-			"sched/latency_ns":   {Unknown: "this kernel has none"},
+			"net.core.somaxconn": stats.Have("4096"),
+			"cpu/isolated":       stats.Have(""),
+			"sched/latency_ns":   stats.Lack("this kernel has none"),
 		},
 		Counters: stats.Counters{"netstat": {"TcpExt": {"ListenOverflows": 3}}, "schedstat": nil},
 	}
