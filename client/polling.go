@@ -9,9 +9,16 @@ type parked struct {
 	generation uint32
 }
 
+// mostPolled bounds how long a round of asking takes, and changing from one way
+// to the other.
+const mostPolled = 2048
+
 // mayPoll reports whether the plan allows it: a polled connection does not tell
 // that the peer has hung up, so a request must be one that may be sent again.
 func (l *loop) mayPoll() bool {
+	if len(l.clients) > mostPolled {
+		return false
+	}
 	for i := range l.plan.Entries {
 		if !l.plan.Entries[i].Resend {
 			return false

@@ -110,6 +110,8 @@ func TestOnlyRequestsThatMayBeSentAgainArePolledFor(t *testing.T) {
 	assert.True(t, l.mayPoll())
 	l.plan.Entries[1].Resend = false
 	assert.False(t, l.mayPoll())
+	l, _ = idle(mostPolled + 1)
+	assert.False(t, l.mayPoll(), "too many to ask in turn")
 }
 
 // The target answers late enough for a moment to be worth while, and some
