@@ -200,7 +200,7 @@ func (r *Run) cpuCause() (text, hint string) {
 		Proportion(w.CPU), cpuWords(w.CPUs, g.CPUs), Proportion(w.Delay))
 	switch {
 	case w.CPU > limitCPU && w.CPUs < g.CPUs:
-		return use, "use more workers (-w auto), or more CPUs (--pin)"
+		return use, r.wider()
 	case w.CPU > limitCPU:
 		return use, "use more CPUs or further hosts" + r.cheaper()
 	case !r.contended():
@@ -228,6 +228,18 @@ func (r *Run) contended() bool {
 		return true
 	}
 	return g.Busy >= limitFull && g.Own() > limitOwn
+}
+
+// wider is what lets workers use the CPUs that they left idle.
+func (r *Run) wider() string {
+	n := len(r.Workers.List)
+	switch {
+	case n > r.Generator.Workers.CPUs:
+		return "use more CPUs (--pin)"
+	case n < r.Plan.Clients:
+		return "use more workers (-w auto)"
+	}
+	return "use more clients (-c)"
 }
 
 // cheaper is what makes a process per client cost less.

@@ -170,6 +170,21 @@ func TestAGeneratorThatIsTheLimitIsNamed(t *testing.T) {
 	}
 }
 
+func TestWhatHelpsAgainstIdleCPUsFitsThePlan(t *testing.T) {
+	for _, c := range []struct {
+		workers, clients int
+		want             string
+	}{{1, 100, "more workers (-w auto)"}, {1, 1, "more clients (-c)"}, {4, 4, "more CPUs (--pin)"}} {
+		r := measured()
+		r.Workers.List, r.Plan.Clients = r.Workers.List[:c.workers], c.clients
+		for i := range r.Workers.List {
+			r.Workers.List[i].CPU = 0
+		}
+		busy(r, 0.98/float64(c.workers), 0.01)
+		assert.Contains(t, judged(r).Reasons[0], c.want)
+	}
+}
+
 func TestTheVerdictOnTheGeneratorLeavesTheExitCodeAlone(t *testing.T) {
 	r := measured()
 	r.Generator.Steal = 0.5

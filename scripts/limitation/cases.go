@@ -42,6 +42,9 @@ func cases() []scene {
 		{"slow: answers in drips", serve("--fault", "drip:1/20ms"), free, "-c 50", false},
 		{"slow: never answers", serve("--fault", "silence"), free, "-c 50", false},
 		{"slow: stopped (SIGSTOP)", stopped(), free, "-c 50", false},
+		{"slow: uses all CPUs itself, 10 ms for an answer", busy(), free, "-c 50", false},
+		{"slow: uses all CPUs itself, kept open", busy(), free, "-c 50 -k -w auto", false},
+		{"slow: asked for no more than 500 requests/s", serve(), free, "-c 4 -k -w 1 -R 500", false},
 		{"slow: nginx with limit_rate", nginx(), free, "-c 20", false},
 	}
 }
