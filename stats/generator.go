@@ -205,11 +205,11 @@ func (r *Run) cpuCause() (text, hint string) {
 		return use, "use more CPUs or further hosts" + r.cheaper()
 	case !r.contended():
 		return "", ""
-	case g.TargetHere:
+	case g.TargetHere && g.Own() > limitOwn:
 		return fmt.Sprintf("horde and the target share this host's CPUs and together fill them: %s, and all but horde used %s of the host's",
 			use, Proportion(g.Others())), "run the target on another host, or keep it and horde on CPUs of their own (taskset, --pin)" + r.cheaper()
 	}
-	return fmt.Sprintf("horde and what else runs on this host together fill its CPUs: %s, and all but horde used %s of the host's",
+	return fmt.Sprintf("horde had to share CPUs that others keep busy: %s, and all but horde used %s of this host's",
 		use, Proportion(g.Others())), "stop what else runs here, or use more CPUs" + r.cheaper()
 }
 

@@ -69,7 +69,7 @@ var generators = []struct {
 		happens: func(r *Run) {
 			busy(r, 0.05, 0.3)
 			r.Generator.Busy, r.Generator.Busiest = 1, 1
-		}, limited: true, reason: "horde and what else runs on this host together fill its CPUs",
+		}, limited: true, reason: "horde had to share CPUs that others keep busy: the workers used 10 % of their 2 CPUs and waited 30 % of the time for one, and all but horde used 90 %",
 	},
 	{
 		name: "a target that fills the host's CPUs by itself",

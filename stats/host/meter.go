@@ -32,7 +32,7 @@ type look struct {
 
 func (t Tree) look() look {
 	l := look{time.Now(), stats.Counters{"cpu.stat": t.throttling()}}
-	for _, name := range [...]string{"stat", "pressure", "softnet_stat"} {
+	for _, name := range [...]string{"stat", "schedstat", "pressure", "softnet_stat"} {
 		l.counters[name] = t.source(name)
 	}
 	return l
@@ -96,18 +96,30 @@ func grown(h *stats.Host, column string) int64 {
 func (m *Meter) shares(h *stats.Host, g *stats.Generator) {
 	g.Busy, g.Busiest, g.Steal, g.IOWait, g.Softirq = -1, -1, -1, -1, -1
 	var sum times
+	busy, known := 0.0, 0
 	for _, cpu := range m.cpus {
-		t := timesOf(h, fmt.Sprintf("cpu%d", cpu))
+		row := fmt.Sprintf("cpu%d", cpu)
+		t := timesOf(h, row)
 		if t.all == 0 {
 			continue
 		}
+		used := max(t.busy(), running(h, row, g.Span))
+		busy, known = busy+used, known+1
 		sum = times{sum.idle + t.idle, sum.iowait + t.iowait, sum.softirq + t.softirq, sum.steal + t.steal, sum.all + t.all}
-		g.Busiest = max(g.Busiest, t.busy())
+		g.Busiest = max(g.Busiest, used)
 		g.Softirq = max(g.Softirq, t.share(t.softirq))
 	}
 	if sum.all > 0 {
-		g.Busy, g.Steal, g.IOWait = sum.busy(), sum.share(sum.steal), sum.share(sum.iowait)
+		g.Busy, g.Steal, g.IOWait = busy/float64(known), sum.share(sum.steal), sum.share(sum.iowait)
 	}
+}
+
+// running is the share of a CPU that tasks had by the scheduler's own account,
+// which knows of those that are asleep again at each tick; it knows nothing of
+// interrupts, and of a task that runs only when that is over.
+func running(h *stats.Host, row string, span time.Duration) float64 {
+	ns, _ := h.Grown("schedstat", row, "running_ns")
+	return min(float64(ns)/float64(span), 1)
 }
 
 // times is what a CPU did, in the kernel's ticks.

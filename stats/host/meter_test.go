@@ -68,6 +68,17 @@ func TestAMeterTellsWhatCPUsDidBetweenItsLooks(t *testing.T) {
 	assert.Zero(t, g.Full)
 }
 
+func TestTasksThatDodgeTheTicksAreSeen(t *testing.T) {
+	at := func(running string, idle int) Tree {
+		files := hostAt(0, idle, 0, 0, "0", 0, "0")
+		files["proc/schedstat"] = "version 17\ntimestamp 1\ncpu0 0 0 0 0 0 0 5 5 5\ncpu1 0 0 0 0 0 0 " + running + " 7 9\n"
+		return newTree(t, files)
+	}
+	g := metered([]int{1}, at("1000", 0), at("370001000", 100)).Generator()
+	assert.InDelta(t, 0.37, g.Busy, 1e-9)
+	assert.InDelta(t, 0.37, g.Busiest, 1e-9)
+}
+
 func TestAMeterSeesOnlyTheCPUsThatMayBeUsed(t *testing.T) {
 	begin := newTree(t, hostAt(0, 0, 0, 0, "0", 0, "0"))
 	end := newTree(t, hostAt(90, 0, 0, 10, "0", 0, "0"))
