@@ -439,7 +439,7 @@ type classicValues struct{ *cli.Context }
 func (v classicValues) Bool(name string) bool  { return name == "classic" || v.Context.Bool(name) }
 func (v classicValues) IsSet(name string) bool { return name == "classic" || v.Context.IsSet(name) }
 
-// measure makes one run and prints what came of it.
+// measure makes the run, or the runs, and prints what came of it.
 func (p *program) measure(c *cli.Context, url string) error {
 	asked, err := p.read(c, url)
 	if err != nil {
@@ -450,31 +450,104 @@ func (p *program) measure(c *cli.Context, url string) error {
 			return &config.Usage{Option: "source", Text: err.Error()}
 		}
 	}
-	signals := make(chan os.Signal, 4)
-	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
-	defer signal.Stop(signals)
-	workers, reason, err := procs.Fit(asked.Workers, asked.Plan.Clients, asked.Plan.Size())
-	if err != nil {
+	j := &job{Run: asked, signals: make(chan os.Signal, 4)}
+	signal.Notify(j.signals, syscall.SIGINT, syscall.SIGTERM)
+	defer signal.Stop(j.signals)
+	if j.workers, j.reason, err = procs.Fit(asked.Workers, asked.Plan.Clients, asked.Plan.Size()); err != nil {
 		return p.failure(stats.ExitWorkers, err)
 	}
-	cpus, err := pinned(asked.Pin)
-	if err != nil {
+	if j.cpus, err = pinned(asked.Pin); err != nil {
 		return err
 	}
-	sheets, err := create(asked.Output.Files)
+	if asked.Repeat > 1 {
+		return p.series(j)
+	}
+	_, err = p.once(j, asked.Output, stats.Repeat{})
+	return err
+}
+
+// job is what is to be done, once or several times.
+type job struct {
+	*config.Run
+	workers int    // processes that fit this host
+	reason  string // why they are fewer than asked for
+	cpus    []int
+	signals chan os.Signal
+}
+
+// once makes one run and prints what came of it. The result is nil if it came
+// to none.
+func (p *program) once(j *job, output config.Output, place stats.Repeat) (*stats.Run, error) {
+	sheets, err := create(output.Files)
 	defer discard(sheets)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	result := &stats.Run{Tool: tool(), Plan: asked.Facts}
+	result := &stats.Run{Tool: tool(), Plan: j.Facts}
+	result.Plan.Repeat = place
 	result.Plan.Argv = slices.Concat(p.command, config.Redact(p.line.Args))
-	if err := p.perform(asked, workers, cpus, signals, result); err != nil {
-		return err
+	if err := p.perform(j.Run, j.workers, j.cpus, j.signals, result); err != nil {
+		return nil, err
 	}
-	if reason != "" {
-		result.Reasons = append([]string{reason}, result.Reasons...)
+	if j.reason != "" {
+		result.Reasons = append([]string{j.reason}, result.Reasons...)
 	}
-	return p.judge(asked, result, sheets)
+	return result, p.judge(j.Run, output, result, sheets)
+}
+
+// series makes the runs one after another, each with files of its own. A signal
+// ends it; the exit code is that of the worst run.
+func (p *program) series(j *job) error {
+	enough := procs.TimeWait() + procs.LocalPorts()/100 // what was there before, and a little
+	codes, rates := []int{}, []float64{}
+	text := !j.Output.JSON && !j.Classic
+	for place := (stats.Repeat{Index: 1, Of: j.Repeat}); place.Index <= place.Of; place.Index++ {
+		if place.Index > 1 {
+			if s := p.pause(j, &place, enough); s != nil {
+				codes = append(codes, signalCode(s))
+				break
+			}
+			if text {
+				fmt.Fprintln(p.stdout)
+			}
+		}
+		place.TimeWait = procs.TimeWait()
+		result, err := p.once(j, j.Output.Numbered(place.Index, place.Of), place)
+		codes = append(codes, p.code)
+		if err != nil {
+			p.code = stats.Worst(codes...)
+			return err
+		}
+		rates = append(rates, result.PerSecond(result.Tally.Succeeded))
+		if result.Interrupted != "" {
+			break
+		}
+	}
+	p.code = stats.Worst(codes...)
+	if text {
+		return report.Series(p.stdout, rates, j.Repeat)
+	}
+	return nil
+}
+
+// longestDrain is a little more than the minute that a connection stays in
+// TIME_WAIT (Linux, TCP_TIMEWAIT_LEN).
+const longestDrain = 65 * time.Second
+
+// pause lets time pass between two runs, as long as asked for or until there
+// are no more connections in TIME_WAIT than enough. It returns a signal that
+// came.
+func (p *program) pause(j *job, place *stats.Repeat, enough int) os.Signal {
+	since := time.Now()
+	defer func() { place.Paused = time.Since(since) }()
+	if j.Pause != nil {
+		return procs.Drain(func() int { return 1 }, 0, *j.Pause, j.signals)
+	}
+	if n := procs.TimeWait(); n > enough && j.Progress != "none" {
+		p.say("note", fmt.Sprintf("run %d of %d waits until %d connections in TIME_WAIT have drained to %d, %v at most; --pause T waits T instead",
+			place.Index, place.Of, n, enough, longestDrain))
+	}
+	return procs.Drain(procs.TimeWait, enough, longestDrain, j.signals)
 }
 
 // pinned are the CPUs to bind workers to.
@@ -734,7 +807,7 @@ func fill(result *stats.Run, o *procs.Outcome) {
 }
 
 // judge draws the verdict, prints the result and sets the exit code.
-func (p *program) judge(asked *config.Run, result *stats.Run, sheets []sheet) error {
+func (p *program) judge(asked *config.Run, output config.Output, result *stats.Run, sheets []sheet) error {
 	verdict := stats.Judge(result, asked.Limits)
 	p.code = verdict.Exit
 	if result.Unreachable != "" {
@@ -748,7 +821,7 @@ func (p *program) judge(asked *config.Run, result *stats.Run, sheets []sheet) er
 	default:
 		text = report.Text
 	}
-	return p.print(asked.Output, text, result, verdict, sheets)
+	return p.print(output, text, result, verdict, sheets)
 }
 
 // report renders a saved result again.

@@ -25,6 +25,15 @@ const (
 
 var exitPrecedence = []int{ExitInterrupted, ExitTerminated, ExitWorkers, ExitGenerator, ExitFailed, ExitThreshold, ExitOK}
 
+// Worst is the code that wins among those of several runs.
+func Worst(codes ...int) int {
+	var v Verdict
+	for _, code := range codes {
+		v.raise(code)
+	}
+	return v.Exit
+}
+
 // Thresholds are the limits that a user set for a run; nil is not set.
 type Thresholds struct {
 	MaxFailed *float64 // failed share of the requests that ended, 0–1

@@ -217,3 +217,12 @@ func TestLostWorkersAreNamedToTheLast(t *testing.T) {
 	}
 	assert.Contains(t, Judge(r, Thresholds{}).Reasons[0], "50 of 500 workers lost (signal: killed);")
 }
+
+func TestTheWorstOfSeveralRuns(t *testing.T) {
+	assert.Equal(t, ExitOK, Worst())
+	assert.Equal(t, ExitOK, Worst(0, 0))
+	assert.Equal(t, ExitFailed, Worst(0, ExitThreshold, ExitFailed))
+	assert.Equal(t, ExitGenerator, Worst(ExitFailed, ExitGenerator, 0))
+	assert.Equal(t, ExitWorkers, Worst(ExitGenerator, ExitWorkers))
+	assert.Equal(t, ExitInterrupted, Worst(ExitWorkers, 0, ExitInterrupted))
+}

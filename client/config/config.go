@@ -45,6 +45,9 @@ type Run struct {
 	Family  target.Family
 	Sources []netip.Addr // to connect from; empty = not asked for
 
+	Repeat int            // runs, one after another
+	Pause  *time.Duration // between two of them; nil = until TIME_WAIT has drained
+
 	Workers  int    // processes asked for
 	Pin      string // "auto", "none" or a list
 	Classic  bool
@@ -71,6 +74,7 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	r.Output = b.output()
 	b.conflicts(link.Secure)
 	b.load(r)
+	b.series(r)
 	b.workers(r, cpus)
 	b.limits(r)
 	b.shown(r)
@@ -243,6 +247,21 @@ func (b *builder) someStart(p *client.Plan) {
 	begin, end := int64(p.Warmup), int64(p.Warmup+p.Duration)
 	if p.Duration > 0 && p.Pace.Before(begin) == p.Pace.Before(end) {
 		b.wrong("rate", "make the run longer, with -t", "with %v requests per second none is due within the run", p.Pace.Rate)
+	}
+}
+
+// mostRuns bounds a series; with a name for each run.
+const mostRuns = 9999
+
+func (b *builder) series(r *Run) {
+	r.Repeat = int(value(b, "repeat", 1, upTo(mostRuns)))
+	if !b.values.IsSet("pause") {
+		return
+	}
+	pause := value(b, "pause", 0, parsePause)
+	r.Pause = &pause
+	if r.Repeat == 1 {
+		b.wrong("pause", "give --repeat N", "is the time between two runs, and there is only one")
 	}
 }
 

@@ -34,6 +34,14 @@ func (u *Usage) Error() string {
 // longestTime bounds every duration, so that sums of them cannot overflow.
 const longestTime = 10 * 365 * 24 * time.Hour
 
+// parsePause reads a time that may be none.
+func parsePause(s string) (time.Duration, error) {
+	if s == "0" {
+		return 0, nil
+	}
+	return parseTime(s)
+}
+
 // parseTime reads seconds ("60", "0.5") or a duration ("90s", "1h30m"), above 0.
 func parseTime(s string) (time.Duration, error) {
 	d, err := time.ParseDuration(s)

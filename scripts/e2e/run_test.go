@@ -165,11 +165,16 @@ func (p *process) wait() *outcome {
 	assert.NotContains(p.t, o.stdout, "\x1b", "escape sequences on stdout")
 	assert.NotContains(p.t, o.stdout, "\r", "carriage returns on stdout")
 	assert.NotContains(p.t, o.stderr, "goroutine ", "a crash")
-	if slices.Contains(p.args, "--json") && o.stdout != "" {
+	if p.givesResult() && o.stdout != "" {
 		o.result = decode(p.t, o.stdout)
 		assertConsistent(p.t, o.result)
 	}
 	return o
+}
+
+// givesResult reports whether stdout is one result file.
+func (p *process) givesResult() bool {
+	return slices.Contains(p.args, "--json") && !slices.Contains(p.args, "--repeat") && p.args[0] != "compare"
 }
 
 func (p *process) logOnFailure(o *outcome) {

@@ -99,6 +99,26 @@ func rarest(n, m int) int {
 	return low
 }
 
+// Detectable is the spread of these values, about their coefficient of variation,
+// and what change would show beside as many runs that spread alike: the half of
+// an interval. It is not known of fewer than two.
+func Detectable(values []float64) (spread, change float64, known bool) {
+	if len(values) < 2 {
+		return 0, 0, false
+	}
+	logs := make([]float64, len(values))
+	for i, v := range values {
+		if v <= 0 {
+			return 0, 0, false
+		}
+		logs[i] = math.Log(v)
+	}
+	spread = stats.StdDev(logs)
+	n := float64(len(values))
+	t := stats.InvCDF(stats.TDist{V: 2*n - 2})(1 - (1-confidence)/2)
+	return spread, math.Expm1(t * spread * math.Sqrt(2/n)), true
+}
+
 // holm adjusts p-values for there being several of them: Holm, Scandinavian
 // Journal of Statistics 6 (1979).
 func holm(p []float64) []float64 {

@@ -341,6 +341,17 @@ func newRepeat(r stats.Repeat) *Repeat {
 	return out
 }
 
+func (r *Repeat) stats() stats.Repeat {
+	if r == nil {
+		return stats.Repeat{}
+	}
+	out := stats.Repeat{Index: r.Index, Of: r.Of, Paused: time.Duration(r.PausedNS), TimeWait: -1}
+	if r.TimeWait != nil {
+		out.TimeWait = *r.TimeWait
+	}
+	return out
+}
+
 func newCoalescing(c stats.Coalescing) *Coalescing {
 	if c.Slept == 0 {
 		return nil

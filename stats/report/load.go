@@ -59,6 +59,7 @@ func (p *Plan) facts() stats.PlanFacts {
 		Clients: p.Clients, Workers: p.Workers, KeepAlive: p.KeepAlive, Force: p.Force,
 		Duration: time.Duration(zero(p.DurationNS)), Ramp: time.Duration(zero(p.RampNS)),
 		Requests: zero(p.Requests), RatePerSec: zero(p.RatePerSec), Warmup: time.Duration(zero(p.WarmupNS)),
+		Repeat:  p.Repeat.stats(),
 		Timeout: time.Duration(zero(p.TimeoutNS)), ConnectTimeout: time.Duration(zero(p.ConnectNS)),
 		Argv: p.Argv, RequestSHA256: p.RequestSHA256, TLS: p.TLS.facts(),
 	}

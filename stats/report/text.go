@@ -47,6 +47,7 @@ func (p *page) plan(r *stats.Run) {
 		p.row("Load", "%s", loadWords(r))
 		p.row("Window", "%s", windowWords(r))
 	}
+	p.place(r.Plan.Repeat)
 	p.line("")
 }
 
