@@ -582,7 +582,7 @@ func tool() stats.Tool {
 // A target that is not there is a result too.
 func (p *program) perform(asked *config.Run, workers int, cpus []int, signals chan os.Signal, result *stats.Run) error {
 	result.Workers.Asked = asked.Workers
-	address, err := reachUnless(signals, asked)
+	place, err := reachUnless(signals, asked)
 	var interrupted *procs.Interrupted
 	var usage *config.Usage
 	switch {
@@ -595,13 +595,13 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 		return nil
 	}
 	plan := asked.Plan
-	plan.Address = target.Address(address)
-	sources, why := sourcesFor(asked, address)
+	plan.Address = place.Raw()
+	sources, why := sourcesFor(asked, place.AddrPort)
 	for _, a := range sources {
 		plan.Sources = append(plan.Sources, target.Address(netip.AddrPortFrom(a, 0)))
 	}
-	result.Plan.Address = address.String()
-	if err := p.handshake(&plan, result); err != nil {
+	result.Plan.Address, result.Plan.Tried = place.String(), place.Names()
+	if err := knock(&plan, result); err != nil {
 		result.Unreachable = err.Error()
 		return nil
 	}
@@ -620,7 +620,7 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 	fill(result, outcome)
 	if g := meter.Generator(); g != nil {
 		g.ParentCPU, g.Workers = outcome.ParentCPU, result.Workers.Load(len(allowed), result.Measured)
-		g.TargetHere = target.CheckSource(address.Addr()) == nil // it can be bound to
+		g.TargetHere = place.Socket != "" || target.CheckSource(place.Addr()) == nil // it can be bound to
 		result.Generator = g
 	}
 	if why != "" {
@@ -632,10 +632,11 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 	return nil
 }
 
-// handshake makes one TLS handshake, if the run is to make any. A certificate
-// that is not accepted would not be in the run either, so it is said once; what
-// else may have gone wrong is for the run to count.
-func (p *program) handshake(plan *client.Plan, result *stats.Run) error {
+// knock makes one TLS handshake, through the proxy if there is one, where the run
+// is to make any. A certificate that is not accepted, or a tunnel that is not
+// opened, would not be in the run either, so it is said once; what else may have
+// gone wrong is for the run to count.
+func knock(plan *client.Plan, result *stats.Run) error {
 	if plan.TLS == nil {
 		return nil
 	}
@@ -649,11 +650,14 @@ func (p *program) handshake(plan *client.Plan, result *stats.Run) error {
 	asked := *plan.TLS
 	asked.Verified = crypto.Verified()
 	plan.TLS, result.Plan.TLS = &asked, crypto.Facts()
-	switch {
-	case class == stats.TLSVerify:
+	switch class {
+	case stats.ClassNone:
+	case stats.TLSVerify:
 		return fmt.Errorf("TLS handshake with %s: %w; --insecure takes any, --cacert names whom to trust", result.Plan.Address, reason)
-	case class != stats.ClassNone:
-		result.Reasons = append(result.Reasons, fmt.Sprintf("the handshake before the run failed: %s", handshakeWords(class, reason)))
+	case stats.ProxyRefused:
+		return fmt.Errorf("tunnel through %s: %w", result.Plan.Address, reason)
+	default:
+		result.Reasons = append(result.Reasons, "the handshake before the run failed: "+handshakeWords(class, reason))
 	}
 	return nil
 }
@@ -737,30 +741,36 @@ func signalCode(s os.Signal) int {
 const preflight = time.Second
 
 // reachUnless is reach, given up at a signal.
-func reachUnless(signals <-chan os.Signal, asked *config.Run) (netip.AddrPort, error) {
+func reachUnless(signals <-chan os.Signal, asked *config.Run) (target.Place, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	type answer struct {
-		address netip.AddrPort
-		err     error
+		place target.Place
+		err   error
 	}
 	reached := make(chan answer, 1)
 	go func() {
-		address, err := reach(ctx, asked)
-		reached <- answer{address, err}
+		place, err := reach(ctx, asked)
+		reached <- answer{place, err}
 	}()
 	select {
 	case a := <-reached:
-		return a.address, a.err
+		return a.place, a.err
 	case s := <-signals:
-		return netip.AddrPort{}, &procs.Interrupted{Signal: s}
+		return target.Place{}, &procs.Interrupted{Signal: s}
 	}
 }
 
-func reach(ctx context.Context, asked *config.Run) (netip.AddrPort, error) {
-	addrs, err := target.Resolve(ctx, asked.Host, asked.Family)
-	if err != nil {
-		return netip.AddrPort{}, err
+func reach(ctx context.Context, asked *config.Run) (target.Place, error) {
+	if asked.Socket != "" {
+		return target.ReachSocket(asked.Socket)
+	}
+	addrs := asked.Given
+	if len(addrs) == 0 {
+		var err error
+		if addrs, err = target.Resolve(ctx, asked.Host, asked.Family); err != nil {
+			return target.Place{}, err
+		}
 	}
 	var source netip.Addr
 	if len(asked.Sources) > 0 {
@@ -773,9 +783,9 @@ func reach(ctx context.Context, asked *config.Run) (netip.AddrPort, error) {
 		}
 	}
 	if len(candidates) == 0 {
-		return netip.AddrPort{}, &config.Usage{Option: "source", Text: fmt.Sprintf("%v cannot reach %v, an address of the other family", source, addrs[0])}
+		return target.Place{}, &config.Usage{Option: "source", Text: fmt.Sprintf("%v cannot reach %v, an address of the other family", source, addrs[0])}
 	}
-	return target.Reach(candidates, source, min(preflight, asked.Plan.ConnectTimeout))
+	return target.ReachOne(candidates, source, min(preflight, asked.Plan.ConnectTimeout))
 }
 
 // isLocal reports whether a connect failed for want of something of this host.

@@ -189,14 +189,21 @@ func (c *client) settle() step {
 	return done
 }
 
-// connect opens a connection and, unless it is to be secured, sends the first
+// connect opens a connection and, where nothing comes before it, sends the first
 // bytes of the request on it.
 func (c *client) connect() step {
 	c.phase, c.secured = stats.Connecting, nil
 	tally, began := c.tally, c.loop.now
-	limit := began + int64(c.loop.plan.ConnectTimeout)
-	c.loop.ringBy(min(limit, c.deadline()))
+	until := min(began+int64(c.loop.plan.ConnectTimeout), c.deadline())
+	c.loop.ringBy(until)
 	fd, errno := dial(&c.loop.address, c.source, c.loop.kind)
+	for errno == syscall.EAGAIN { // the queue of a unix socket is full, and no event will tell when it is not
+		w := c.await(0, min(c.loop.now+shortestPause, until))
+		if w == ended || c.loop.now >= until {
+			return c.giveUp(w)
+		}
+		fd, errno = dial(&c.loop.address, c.source, c.loop.kind)
+	}
 	if errno != 0 {
 		c.loop.readClock()
 		return c.fail(connectClass(errno), errno)
@@ -206,13 +213,18 @@ func (c *client) connect() step {
 	if c.loop.long {
 		sendAtOnce(fd)
 	}
-	if s := c.establish(limit); s != done {
+	if s := c.establish(until); s != done {
 		return s
+	}
+	if !c.loop.bare {
+		if s := c.open(until); s != done {
+			return s
+		}
 	}
 	tally.Opened++
 	tally.Connect.Record(c.loop.now - began)
 	if c.loop.crypto != nil {
-		return c.secure(limit)
+		return c.secure(until)
 	}
 	return done
 }
@@ -220,10 +232,9 @@ func (c *client) connect() step {
 // establish tries to send until the connection is there. On loopback it is when
 // connect returns, so the first try tells and nothing is asked twice. Where the
 // request cannot go first, an empty one tells the same.
-func (c *client) establish(limit int64) step {
-	until := min(limit, c.deadline())
+func (c *client) establish(until int64) step {
 	first := c.entry.Request
-	if c.loop.crypto != nil {
+	if !c.loop.bare {
 		first = nil
 	}
 	for {

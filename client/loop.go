@@ -18,6 +18,8 @@ const second = 1e9
 type loop struct {
 	plan    Plan
 	crypto  Crypto // nil = plain connections
+	bare    bool   // a request is the first thing on a connection
+	words   []byte // what comes before, under construction
 	address address
 	sources []address
 	clock   Clock
@@ -141,7 +143,7 @@ func Run(plan *Plan, crypto Crypto, clock Clock, control int, report func(second
 
 func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(second int, t *stats.Tally) error) *loop {
 	l := &loop{
-		plan: *plan, crypto: crypto, address: newAddress(plan.Address), clock: clock, control: control, report: report,
+		plan: *plan, crypto: crypto, bare: plan.bare(), address: newAddress(plan.Address), clock: clock, control: control, report: report,
 		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10), kind: nonBlocking,
 		begin: -int64(plan.Warmup), end: never, left: plan.Requests, next: plan.Pace.First,
 		walk: newWalk(plan), long: plan.long(),
@@ -317,7 +319,7 @@ func (l *loop) due(at int64) { l.lag = max(l.lag, l.now-at) }
 // runAlone is the shape of one client in its own process: waiting blocks.
 func (l *loop) runAlone() error {
 	l.wait = l.waitAlone
-	if !l.plan.Reuse && l.crypto == nil {
+	if l.mayBlock() {
 		// Without a bell it polls: a matter of speed, not of results.
 		if l.bell.hang(l.control) == nil {
 			defer l.bell.takeDown()
@@ -329,6 +331,13 @@ func (l *loop) runAlone() error {
 		c.live()
 	}
 	return nil
+}
+
+// mayBlock reports whether a bell can end every call in which a lone client would
+// wait: not the handshake's, and no connect to a unix socket, which would then
+// have to be made again.
+func (l *loop) mayBlock() bool {
+	return !l.plan.Reuse && l.crypto == nil && l.address.raw.Addr.Family != syscall.AF_UNIX
 }
 
 func (l *loop) waitAlone(c *client) wake {

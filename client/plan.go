@@ -26,6 +26,7 @@ type Plan struct {
 	Address  Address
 	Sources  []Address // to connect from, in turn by client; empty = the kernel chooses
 	TLS      *TLS      // nil = connections are not secured
+	Connect  []byte    // asks the proxy at Address for a tunnel; empty = there is none
 	Entries  []Entry   // what to send: one request, or a list of them
 	Order    Order     // how a list is walked
 	Seed     uint64    // of a walk at random, the same for all workers
@@ -36,6 +37,10 @@ type Plan struct {
 	Classic  bool      // webbench's own idea of success, and no pacing
 	Coalesce bool      // collect answers for a moment where that pays (keep-alive, many clients)
 	HalfSend bool      // half-close after the request (webbench's HTTP/0.9)
+
+	// ProxyProtocol is the version in which each connection first tells a load
+	// balancer who makes it; 0 = it does not.
+	ProxyProtocol uint8
 
 	Clients  int
 	Limited  bool   // Requests is a limit

@@ -72,10 +72,10 @@ type secured struct {
 }
 
 // secure makes the TLS handshake on a new connection.
-func (c *client) secure(limit int64) step {
+func (c *client) secure(until int64) step {
 	c.phase = stats.Handshaking
 	began := c.loop.now
-	s := &secured{client: c, until: min(limit, c.deadline())}
+	s := &secured{client: c, until: until}
 	s.session, c.secured = c.loop.crypto.Open(s), s
 	resumed, err := s.session.Handshake()
 	c.loop.readClock()

@@ -44,6 +44,8 @@ const (
 	TLSClosed  // the connection ended within the handshake
 	TLSTimeout // the time was up within the handshake
 
+	ProxyRefused // the proxy opened no tunnel to the target
+
 	classCount
 )
 
@@ -95,6 +97,7 @@ var classes = [classCount]struct {
 	TLSBad:          {"tls_bad", SideServer, "not valid TLS, or no version in common"},
 	TLSClosed:       {"tls_closed", SideServer, "connection closed within the TLS handshake"},
 	TLSTimeout:      {"tls_timeout", SideServer, "timeout within the TLS handshake"},
+	ProxyRefused:    {"proxy_refused", SideServer, "the proxy opened no tunnel"},
 }
 
 // String returns the identifier used in result files.

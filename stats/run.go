@@ -36,7 +36,10 @@ type Tool struct{ Version, Commit, Go string }
 // PlanFacts is what was asked for, as far as a reader of the result must know it.
 type PlanFacts struct {
 	URL            string
-	Address        string // the address in use
+	Address        string   // the address in use
+	Proxy          string   // HOST:PORT of the proxy that Address is of; "" = none
+	ProxyProtocol  int      // its version, 0 = not spoken
+	Tried          []string // the addresses of the name, in the order to try them
 	Method         string
 	HTTP           string // "0.9", "1.0" or "1.1"
 	Clients        int

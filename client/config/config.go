@@ -44,6 +44,8 @@ type Run struct {
 	Port    uint16
 	Family  target.Family
 	Sources []netip.Addr // to connect from; empty = not asked for
+	Given   []netip.Addr // addresses of Host, so that nobody is asked for them
+	Socket  string       // path of the unix socket to connect to instead of Host and Port; "" = none
 
 	Repeat int            // runs, one after another
 	Pause  *time.Duration // between two of them; nil = until TIME_WAIT has drained
@@ -85,6 +87,7 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	}
 	b.family(r)
 	r.Sources = value(b, "source", nil, target.ParseSources)
+	b.way(r)
 	if b.err != nil {
 		return nil, b.err
 	}
@@ -133,6 +136,10 @@ var exclusive = [...][]string{
 	{"get", "head", "options", "trace", "method"},
 	{"data", "body-file"},
 	{"4", "6"},
+	{"unix-socket", "4", "6"},
+	{"unix-socket", "source"},
+	{"unix-socket", "resolve"},
+	{"unix-socket", "proxy"},
 	{"force", "keepalive"},
 	{"http09", "keepalive"},
 	{"classic", "json"},
@@ -447,17 +454,34 @@ func (b *builder) proxy(r *Run, q *http1.Request, link target.URL) {
 	if !b.values.IsSet("proxy") {
 		return
 	}
-	text := b.values.String("proxy")
-	host, port, err := target.ParseProxy(text)
-	if err != nil {
-		b.wrong("proxy", "give HOST:PORT", "%q: %v", text, err)
+	proxy, err := target.ParseProxy(b.values.String("proxy"))
+	switch {
+	case err != nil:
+		b.wrong("proxy", "give HOST:PORT or USER:PASSWORD@HOST:PORT", "%q: %v", redactProxy(b.values.String("proxy")), err)
+		return
+	case proxy.Auth != "" && r.Classic:
+		b.wrong("proxy", "leave out --classic", "webbench has no user names for a proxy")
+	}
+	r.Host, r.Port = proxy.Host, proxy.Port
+	r.Facts.Proxy = hostPort(r)
+	if link.Secure {
+		r.Plan.Connect = b.tunnel(proxy, link, q.UserAgent)
 		return
 	}
-	r.Host, r.Port = host, port
-	if link.Secure {
-		b.wrong("proxy", "", "is for http")
+	q.Target, q.ProxyAuth = "http://"+link.Authority+link.Path, proxy.Auth
+}
+
+// tunnel is what asks a proxy for a connection to the target.
+func (b *builder) tunnel(proxy target.Proxy, link target.URL, userAgent string) []byte {
+	request := http1.Request{
+		Method: "CONNECT", Target: link.HostPort(), Host: link.HostPort(), KeepAlive: true,
+		UserAgent: userAgent, ProxyAuth: proxy.Auth,
 	}
-	q.Target = "http://" + link.Authority + link.Path
+	bytes, err := request.Bytes()
+	if err != nil {
+		b.wrong("proxy", "", "%v", err)
+	}
+	return bytes
 }
 
 // encode turns the request into bytes, and what is to be known of it into facts.
@@ -496,6 +520,14 @@ var secrets = map[string]bool{
 	"authorization": true, "proxy-authorization": true, "cookie": true,
 }
 
+// redactProxy strikes out as whom a proxy is used.
+func redactProxy(text string) string {
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		return "***" + text[i:]
+	}
+	return text
+}
+
 // Redact strikes credentials out of a command line ordered by Permute.
 func Redact(args []string) []string {
 	out := make([]string, len(args))
@@ -503,6 +535,8 @@ func Redact(args []string) []string {
 		option, val, _ := strings.Cut(arg, "=")
 		header, _, isHeader := strings.Cut(val, ":")
 		switch {
+		case option == "--proxy":
+			arg = option + "=" + redactProxy(val)
 		case secrets[option]:
 			arg = option + "=***"
 		case option == "--header" && isHeader && secrets[strings.ToLower(header)]:

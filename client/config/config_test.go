@@ -405,12 +405,14 @@ func TestABodyWithoutASizeIsBounded(t *testing.T) {
 func TestRedact(t *testing.T) {
 	args := []string{
 		"--auth=me:secret", "--cookie=secret=1", "--header=Authorization: Bearer secret", "--header=proxy-authorization:secret",
-		"--header=COOKIE: secret", "--header=X-A: 1", "--header=no colon", "--clients=5", "--quiet", "--", "http://h/",
+		"--header=COOKIE: secret", "--header=X-A: 1", "--header=no colon", "--clients=5", "--quiet",
+		"--proxy=me:se@cret@proxy:1", "--proxy=proxy:1", "--", "http://h/",
 	}
 	before := strings.Join(args, " ")
 	assert.Equal(t, []string{
 		"--auth=***", "--cookie=***", "--header=Authorization: ***", "--header=proxy-authorization: ***",
-		"--header=COOKIE: ***", "--header=X-A: 1", "--header=no colon", "--clients=5", "--quiet", "--", "http://h/",
+		"--header=COOKIE: ***", "--header=X-A: 1", "--header=no colon", "--clients=5", "--quiet",
+		"--proxy=***@proxy:1", "--proxy=proxy:1", "--", "http://h/",
 	}, Redact(args))
 	assert.Equal(t, before, strings.Join(args, " "))
 }

@@ -1,12 +1,14 @@
 package secure
 
 import (
+	"bufio"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"runtime"
 	"strings"
 	"sync"
@@ -468,5 +470,109 @@ func TestWhatCannotBeRead(t *testing.T) {
 	} {
 		_, err := New(&row)
 		assert.Error(t, err)
+	}
+}
+
+// throughProxy has a plan ask a proxy for the way to its target.
+func throughProxy(plan *client.Plan, proxy *server) {
+	plan.Address = target.Address(proxy.address())
+	plan.Connect = []byte("CONNECT localhost:443 HTTP/1.1\r\nHost: localhost:443\r\n\r\n")
+}
+
+// forward is a proxy's tunnel to s, after it has said words.
+func forward(s *server, words string) func(*server, *net.TCPConn) {
+	return func(_ *server, c *net.TCPConn) {
+		in := bufio.NewReader(c)
+		if request, err := http.ReadRequest(in); err != nil || request.Method != http.MethodConnect {
+			return
+		}
+		onward, err := net.Dial("tcp", s.address().String())
+		if err != nil {
+			return
+		}
+		defer onward.Close()
+		_, _ = io.WriteString(c, words)
+		var back sync.WaitGroup
+		back.Go(func() {
+			_, _ = io.Copy(c, onward)
+			_ = c.CloseWrite()
+		})
+		_, _ = io.Copy(onward, in)
+		_ = onward.(*net.TCPConn).CloseWrite()
+		back.Wait()
+	}
+}
+
+func TestThroughAProxy(t *testing.T) {
+	a := newAuthority(t)
+	certificate, _ := a.issue(t, nil, "localhost")
+	for _, words := range []string{
+		"HTTP/1.1 200 Connection established\r\n\r\n",
+		"HTTP/1.0 200 OK\r\nServer: test\r\nContent-Length: 5\r\n\r\n", // no body follows, RFC 9110 section 9.3.6
+	} {
+		for _, reuse := range []bool{false, true} {
+			bothShapes(t, func(t *testing.T, clients int) {
+				s := listenTLS(t, &tls.Config{Certificates: []tls.Certificate{certificate}}, answerAll)
+				proxy := listen(t, forward(s, words))
+				plan := planOf(s, a, clients, 20)
+				plan.Reuse = reuse
+				throughProxy(&plan, proxy)
+				o := drive(t, plan)
+				assert.EqualValues(t, 20, o.Succeeded, "%v", endings(o))
+				assert.EqualValues(t, 20*len(hello), o.BytesRead)
+				assert.Equal(t, s.accepted.Load(), proxy.accepted.Load())
+				assert.EqualValues(t, proxy.accepted.Load(), o.Handshake.Count())
+			})
+		}
+	}
+}
+
+func TestProxiesThatOpenNoTunnel(t *testing.T) {
+	a := newAuthority(t)
+	say := func(words string) func(*server, *net.TCPConn) {
+		return func(_ *server, c *net.TCPConn) {
+			_, _ = c.Read(make([]byte, 4096))
+			_, _ = io.WriteString(c, words)
+			_ = c.CloseWrite()
+			_, _ = io.Copy(io.Discard, c)
+		}
+	}
+	for _, row := range []struct {
+		name   string
+		script func(*server, *net.TCPConn)
+		want   string
+		reason string // what the connection before a run says
+	}{
+		{"it asks who we are", say("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 3\r\n\r\nwho"), "proxy_refused", "407"},
+		{"it cannot reach the target", say("HTTP/1.1 502 Bad Gateway\r\nContent-Length: 0\r\n\r\n"), "proxy_refused", "502"},
+		{"it says nothing", say(""), "proxy_refused", "no tunnel"},
+		{"it stops within its answer", say("HTTP/1.1 200 O"), "proxy_refused", ""},
+		{"it is no proxy", say("SSH-2.0-OpenSSH\r\n\r\n"), "proxy_refused", "no tunnel"},
+		{"it says more than that", say("HTTP/1.1 200 OK\r\n\r\nhello"), "proxy_refused", "200"},
+		{"it is slow", func(s *server, _ *net.TCPConn) { <-s.stopped }, "timeout_connect", ""},
+		{"it resets", func(_ *server, c *net.TCPConn) {
+			_, _ = c.Read(make([]byte, 4096))
+			_ = c.SetLinger(0)
+		}, "reset_connect", ""},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			bothShapes(t, func(t *testing.T, clients int) {
+				proxy := listen(t, row.script)
+				plan := planOf(proxy, a, clients, 4)
+				plan.ConnectTimeout = 200 * time.Millisecond
+				throughProxy(&plan, proxy)
+				o := drive(t, plan)
+				assert.Equal(t, map[string]uint64{row.want + " while connecting": 4}, endings(o))
+				assert.EqualValues(t, 4, o.NoConn)
+				assert.Zero(t, o.Opened)
+				if row.reason != "" {
+					crypto, err := New(plan.TLS)
+					require.NoError(t, err)
+					class, reason := client.Knock(&plan, crypto)
+					assert.Equal(t, stats.ProxyRefused, class)
+					assert.ErrorContains(t, reason, row.reason)
+				}
+			})
+		})
 	}
 }

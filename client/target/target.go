@@ -158,14 +158,38 @@ func (t URL) HostHeader() string {
 	return host
 }
 
-// ParseProxy reads the HOST:PORT of a proxy; the port is 80 by default, as in webbench.
-func ParseProxy(text string) (host string, port uint16, err error) {
+// Proxy is where to send instead, and as whom: USER:PASSWORD, "" = nobody.
+type Proxy struct {
+	Host string
+	Port uint16
+	Auth string
+}
+
+// ParseProxy reads the [USER:PASSWORD@]HOST:PORT of a proxy; the port is 80 by
+// default, as in webbench. Errors do not repeat the password.
+func ParseProxy(text string) (p Proxy, err error) {
 	if strings.IndexFunc(text, unsendable) >= 0 {
-		return "", 0, errors.New("it holds a space or control character")
+		return Proxy{}, errors.New("it holds a space or control character")
 	}
 	text = strings.TrimPrefix(text, "http://")
-	if strings.HasPrefix(text, ":") || strings.HasSuffix(text, ":") || strings.ContainsAny(text, "/?#@") {
-		return "", 0, errors.New("it is not HOST:PORT")
+	if i := strings.LastIndexByte(text, '@'); i >= 0 {
+		if p.Auth, text = text[:i], text[i+1:]; strings.IndexByte(p.Auth, ':') < 1 {
+			return Proxy{}, errors.New("what stands before @ is not USER:PASSWORD")
+		}
 	}
-	return splitHostPort(text, 80)
+	if strings.HasPrefix(text, ":") || strings.HasSuffix(text, ":") || strings.ContainsAny(text, "/?#") {
+		return Proxy{}, errors.New("it is not HOST:PORT")
+	}
+	p.Host, p.Port, err = splitHostPort(text, 80)
+	return p, err
+}
+
+// HostPort is the target as a proxy is asked to connect to it: always with the
+// port, an IPv6 literal in brackets and without its zone.
+func (t URL) HostPort() string {
+	host, _, _ := strings.Cut(t.Host, "%")
+	if strings.Contains(host, ":") {
+		host = "[" + host + "]"
+	}
+	return host + ":" + strconv.Itoa(int(t.Port))
 }

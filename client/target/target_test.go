@@ -126,27 +126,30 @@ func TestAMessageAboutALongURLIsShort(t *testing.T) {
 
 func TestParseProxy(t *testing.T) {
 	for _, row := range []struct {
-		text, host string
-		port       uint16
+		text string
+		want Proxy
 	}{
-		{"proxy:3128", "proxy", 3128},
-		{"proxy", "proxy", 80},
-		{"PROXY:3128", "proxy", 3128},
-		{"http://proxy:3128", "proxy", 3128},
-		{"127.0.0.1:8080", "127.0.0.1", 8080},
-		{"[::1]:8080", "::1", 8080},
-		{"[::1]", "::1", 80},
+		{"proxy:3128", Proxy{"proxy", 3128, ""}},
+		{"proxy", Proxy{"proxy", 80, ""}},
+		{"PROXY:3128", Proxy{"proxy", 3128, ""}},
+		{"http://proxy:3128", Proxy{"proxy", 3128, ""}},
+		{"127.0.0.1:8080", Proxy{"127.0.0.1", 8080, ""}},
+		{"[::1]:8080", Proxy{"::1", 8080, ""}},
+		{"[::1]", Proxy{"::1", 80, ""}},
+		{"me:secret@proxy:3128", Proxy{"proxy", 3128, "me:secret"}},
+		{"http://me:secret@[::1]:3128", Proxy{"::1", 3128, "me:secret"}},
+		{"me:@proxy", Proxy{"proxy", 80, "me:"}},
+		{"me:s/e:c@r?t#@proxy", Proxy{"proxy", 80, "me:s/e:c@r?t#"}},
 	} {
-		host, port, err := ParseProxy(row.text)
+		got, err := ParseProxy(row.text)
 		require.NoError(t, err, row.text)
-		assert.Equal(t, row.host, host)
-		assert.Equal(t, row.port, port)
+		assert.Equal(t, row.want, got)
 	}
 	for _, text := range []string{
 		"", ":", ":80", "proxy:", "[::1]:", "::1", "proxy:0", "proxy:65536", "proxy:+80", "proxy:x", "pro xy:80", "proxy:80\r\n",
-		"http://", "http://proxy/", "http://:80", "https://proxy:80", "user@proxy:80", "user:word@proxy:80", "proxy/x", "proxy?x", "proxy#x", "[::1", "[x]:80",
+		"http://", "http://proxy/", "http://:80", "https://proxy:80", "user@proxy:80", ":word@proxy:80", "user:word@", "user:word@:80", "proxy/x", "proxy?x", "proxy#x", "[::1", "[x]:80",
 	} {
-		_, _, err := ParseProxy(text)
+		_, err := ParseProxy(text)
 		assert.Error(t, err, "%q", text)
 	}
 }
@@ -185,12 +188,12 @@ func FuzzParseProxy(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		host, port, err := ParseProxy(text)
+		p, err := ParseProxy(text)
 		if err != nil {
 			return
 		}
-		assert.NotEmpty(t, host)
-		assert.NotZero(t, port)
-		assert.Negative(t, strings.IndexFunc(host, unsendable))
+		assert.NotEmpty(t, p.Host)
+		assert.NotZero(t, p.Port)
+		assert.Negative(t, strings.IndexFunc(p.Host, unsendable))
 	})
 }

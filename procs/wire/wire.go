@@ -113,6 +113,7 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	for _, w := range p.Expect {
 		b = binary.AppendUvarint(b, w)
 	}
+	b = appendBytes(append(b, p.ProxyProtocol), p.Connect)
 	return end(appendTLS(b, p.TLS), start)
 }
 
@@ -160,6 +161,10 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	for i := range p.Expect {
 		p.Expect[i] = d.uint()
 	}
+	if p.ProxyProtocol = d.byte(); p.ProxyProtocol > 2 {
+		d.fail("version of the PROXY protocol")
+	}
+	p.Connect = d.bytes()
 	p.TLS = d.tls()
 	return p, d.end()
 }

@@ -86,7 +86,7 @@ func randomBytes(r *rand.Rand, most int) []byte {
 
 func randomPlan(r *rand.Rand) *client.Plan {
 	p := &client.Plan{
-		Address: randomBytes(r, 29),
+		Address: randomBytes(r, 29), Connect: randomBytes(r, 300), ProxyProtocol: uint8(r.IntN(3)),
 		Entries: make([]client.Entry, 1+r.IntN(4)),
 		Order:   client.Order(r.IntN(2)), Seed: r.Uint64(), First: r.Uint64(),
 		ByEntry: r.IntN(2) == 0,

@@ -79,6 +79,9 @@ type Plan struct {
 	Argv          []string `json:"argv"`
 	RequestSHA256 string   `json:"request_sha256"`
 	TLS           *TLS     `json:"tls"` // nil: not secured
+	Proxy         *string  `json:"proxy"`
+	ProxyProtocol *int     `json:"proxy_protocol"`  // nil: not spoken
+	Tried         []string `json:"addresses_tried"` // of the name, in this order
 }
 
 // Repeat is the place of the run in a series, from 1; the pause before it, and
@@ -327,6 +330,7 @@ func newPlan(p *stats.PlanFacts) Plan {
 		Argv:          filled(p.Argv),
 		RequestSHA256: p.RequestSHA256,
 		TLS:           newTLS(p.TLS),
+		Proxy:         some(p.Proxy), ProxyProtocol: some(p.ProxyProtocol), Tried: filled(p.Tried),
 	}
 }
 

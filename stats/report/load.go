@@ -62,6 +62,7 @@ func (p *Plan) facts() stats.PlanFacts {
 		Repeat:  p.Repeat.stats(),
 		Timeout: time.Duration(zero(p.TimeoutNS)), ConnectTimeout: time.Duration(zero(p.ConnectNS)),
 		Argv: p.Argv, RequestSHA256: p.RequestSHA256, TLS: p.TLS.facts(),
+		Proxy: zero(p.Proxy), ProxyProtocol: zero(p.ProxyProtocol), Tried: p.Tried,
 	}
 }
 

@@ -135,6 +135,7 @@ func clean() scene {
 func keptAlive() scene {
 	r := newRun()
 	r.Plan.KeepAlive, r.Plan.Workers, r.Plan.Requests, r.Plan.Duration = true, "auto", 40001, 0
+	r.Plan.Tried, r.Plan.ProxyProtocol = []string{"[::1]:8080", "127.0.0.1:8080"}, 2
 	r.Measured = 1234 * time.Millisecond
 	r.Workers.Pinned, r.Workers.Started, r.Workers.Asked = 0, 2, 2
 	succeed(&r, 40001, 90*time.Microsecond, 0, 2)
@@ -290,7 +291,7 @@ func crossed() scene {
 
 func overTLS() scene {
 	r := newRun()
-	r.Plan.URL, r.Plan.Address = "https://shop.test/", "127.0.0.1:8443"
+	r.Plan.URL, r.Plan.Address, r.Plan.Proxy = "https://shop.test/", "127.0.0.1:3128", "localhost:3128"
 	r.Plan.TLS = &stats.TLS{
 		ServerName: "shop.test", Verified: true, Resume: true, Offered: []string{"X25519", "CurveP256"},
 		Version: "TLS 1.3", Cipher: "TLS_AES_128_GCM_SHA256", Group: "X25519", Protocol: "http/1.1",

@@ -39,7 +39,7 @@ func Text(w io.Writer, r *stats.Run, v stats.Verdict) error {
 func (p *page) plan(r *stats.Run) {
 	p.line("%s", strings.TrimSpace("horde "+ascii(r.Tool.Version)))
 	p.line("")
-	p.row("Target", "%s at %s", ascii(r.Plan.URL), ascii(r.Plan.Address))
+	p.row("Target", "%s", targetWords(&r.Plan))
 	p.row("Request", "%s", requestWords(&r.Plan))
 	p.secured(r)
 	if r.Unreachable == "" {
