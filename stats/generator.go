@@ -74,7 +74,7 @@ func (w *Workers) Load(cpus int, window time.Duration) WorkerLoad {
 	l.CPUs = min(told, w.bound(cpus))
 	l.CPU, l.Busiest = cpu.Seconds()/window.Seconds()/float64(l.CPUs), busiest.Seconds()/window.Seconds()
 	if delay >= 0 {
-		l.Delay = delay.Seconds() / window.Seconds() / float64(told)
+		l.Delay = min(delay.Seconds()/window.Seconds()/float64(told), 1) // a worker may wait for a CPU to say its last
 	}
 	return l
 }

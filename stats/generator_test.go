@@ -212,6 +212,12 @@ func TestAWorkerThatWasLostDoesNotSpoilTheShares(t *testing.T) {
 	assert.InDelta(t, 0.005, l.Delay, 1e-9)
 }
 
+func TestAWorkerThatWaitedBeyondTheWindowWaitedAllOfIt(t *testing.T) {
+	r := measured()
+	busy(r, 0.1, 1.07)
+	assert.Equal(t, 1.0, r.Workers.Load(2, r.Measured).Delay)
+}
+
 func TestWhatOthersUsedIsWhatIsLeft(t *testing.T) {
 	r := measured()
 	busy(r, 0.25, 0)
