@@ -177,6 +177,7 @@ func (c *client) settle() step {
 	switch {
 	case connectFailed && !c.loop.plan.Classic && !c.loop.plan.Pace.Open():
 		c.pause = min(max(2*c.pause, shortestPause), longestPause)
+		c.tally.Paused += uint64(c.pause)
 	case c.waited:
 		c.pause = 0
 		return done

@@ -281,6 +281,7 @@ func (l *loop) unfinished() (u stats.Unfinished, warmingUp uint64) {
 		default:
 			u.Count[c.phase]++
 			u.Oldest = max(u.Oldest, l.now-c.begun)
+			u.ClientTime += l.now - c.begun
 		}
 	}
 	return u, warmingUp

@@ -19,6 +19,8 @@ type Tally struct {
 
 	Resumed uint64 // TLS handshakes that took up an earlier session
 
+	Paused uint64 // ns that clients paused after failed connects
+
 	// Overslept counts the time-outs at which what was waited for was there when
 	// the worker at last got a CPU to see it: this host was too late, perhaps
 	// not the target.
@@ -109,6 +111,7 @@ func (t *Tally) Add(o *Tally) {
 	t.Resumed += o.Resumed
 	t.Overslept += o.Overslept
 	t.Queued += o.Queued
+	t.Paused += o.Paused
 	for _, s := range o.Statuses {
 		t.Statuses = addStatus(t.Statuses, s.Status, s.Count)
 	}
@@ -145,6 +148,8 @@ func (t *Tally) Reset() {
 type Unfinished struct {
 	Count  [PhaseCount]uint64 // by phase; Idle is not used
 	Oldest int64              // ns since the oldest of them began
+
+	ClientTime int64 // ns since each of them began, in all
 }
 
 // Sum returns how many requests were unfinished.
@@ -162,4 +167,5 @@ func (u *Unfinished) Add(o Unfinished) {
 		u.Count[i] += o.Count[i]
 	}
 	u.Oldest = max(u.Oldest, o.Oldest)
+	u.ClientTime += o.ClientTime
 }

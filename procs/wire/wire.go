@@ -275,6 +275,7 @@ func AppendFinal(b []byte, f *Final) []byte {
 	}
 	b = binary.AppendUvarint(b, f.WarmingUp)
 	b = binary.AppendVarint(b, f.Unfinished.Oldest)
+	b = binary.AppendUvarint(b, uint64(f.Unfinished.ClientTime))
 	for _, d := range durations(f) {
 		b = binary.AppendVarint(b, int64(*d))
 	}
@@ -294,6 +295,7 @@ func ReadFinal(payload []byte) (Final, error) {
 	}
 	f.WarmingUp = d.count()
 	f.Unfinished.Oldest = d.signed()
+	f.Unfinished.ClientTime = int64(d.int())
 	for _, v := range durations(&f) {
 		*v = time.Duration(d.signed())
 	}
@@ -303,10 +305,10 @@ func ReadFinal(payload []byte) (Final, error) {
 	return f, d.end()
 }
 
-func counters(t *stats.Tally) [13]*uint64 {
+func counters(t *stats.Tally) [14]*uint64 {
 	return [...]*uint64{
 		&t.Begun, &t.Succeeded, &t.Failed, &t.BytesRead, &t.BytesWritten, &t.BytesBody,
-		&t.Opened, &t.Reused, &t.Resent, &t.NoConn, &t.Resumed, &t.Overslept, &t.Queued,
+		&t.Opened, &t.Reused, &t.Resent, &t.NoConn, &t.Resumed, &t.Overslept, &t.Queued, &t.Paused,
 	}
 }
 

@@ -33,7 +33,7 @@ func signedNumber(r *rand.Rand) int64 { return int64(r.Uint64()) >> r.IntN(64) }
 func randomTally(r *rand.Rand) *stats.Tally {
 	t := &stats.Tally{
 		Begun: number(r), BytesRead: number(r), BytesWritten: number(r), BytesBody: number(r),
-		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Resumed: number(r), Overslept: number(r), Queued: number(r),
+		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Resumed: number(r), Overslept: number(r), Queued: number(r), Paused: number(r),
 	}
 	for range r.IntN(6) {
 		t.Statuses = append(t.Statuses, stats.StatusCount{Status: r.IntN(1000), Count: number(r)})
@@ -129,7 +129,7 @@ func randomFinal(r *rand.Rand) *Final {
 	for i := range f.Unfinished.Count {
 		f.Unfinished.Count[i] = number(r)
 	}
-	f.Unfinished.Oldest = int64(number(r))
+	f.Unfinished.Oldest, f.Unfinished.ClientTime = int64(number(r)), int64(number(r))
 	f.End = time.Duration(f.Unfinished.Oldest) + time.Duration(number(r))
 	return f
 }
@@ -182,7 +182,7 @@ func TestEveryIntervalArrivesAsItWasSent(t *testing.T) {
 }
 
 // values are what counters points at.
-func values(t *stats.Tally) (v [13]uint64) {
+func values(t *stats.Tally) (v [14]uint64) {
 	for i, n := range counters(t) {
 		v[i] = *n
 	}

@@ -26,9 +26,10 @@ type Document struct {
 	Throughput  Throughput        `json:"throughput"`
 	Bytes       Bytes             `json:"bytes"`
 	Connections Connections       `json:"connections"`
-	Coalescing  *Coalescing       `json:"coalescing"` // nil: never
-	Pace        *Pace             `json:"pace"`       // nil: a closed loop
-	Warmup      *Warmup           `json:"warmup"`     // nil: none
+	Coalescing  *Coalescing       `json:"coalescing"`  // nil: never
+	Pace        *Pace             `json:"pace"`        // nil: a closed loop
+	Warmup      *Warmup           `json:"warmup"`      // nil: none
+	Law         *Law              `json:"littles_law"` // nil: an open loop
 	Status      map[string]uint64 `json:"status"`
 	StatusClass map[string]uint64 `json:"status_class"`
 	Failures    []Failure         `json:"failures"`
@@ -132,6 +133,7 @@ type Connections struct {
 	Failed         uint64 `json:"failed"`
 	ReusedRequests uint64 `json:"reused_requests"`
 	ResentRequests uint64 `json:"resent_requests"`
+	PausedNS       uint64 `json:"paused_ns"`        // by clients, after attempts that failed
 	Resumed        uint64 `json:"resumed_sessions"` // of TLS
 }
 
@@ -156,6 +158,8 @@ type Unfinished struct {
 	Waiting     uint64 `json:"waiting"`
 	Receiving   uint64 `json:"receiving"`
 	OldestNS    *int64 `json:"oldest_ns"`
+
+	ClientTimeNS int64 `json:"client_time_ns"` // since each of them began, in all
 }
 
 // Latencies are those of succeeded requests (total, first_byte) and of
@@ -206,7 +210,7 @@ type Histogram struct {
 // Bucket is a lower bound and a count; in JSON a pair.
 type Bucket [2]uint64
 
-// Second is one second of the time line, before 0 of the warm-up; a latency is nil where none is known.
+// Second is one second of the time line, before 0 in the warm-up; a latency is nil where none is known.
 type Second struct {
 	AtNS       int64  `json:"at_ns"`
 	Succeeded  uint64 `json:"succeeded"`
@@ -216,6 +220,7 @@ type Second struct {
 	P50NS      *int64 `json:"p50_ns"`
 	P99NS      *int64 `json:"p99_ns"`
 	MaxNS      *int64 `json:"max_ns"`
+	Warmup     bool   `json:"warmup,omitempty"`
 }
 
 // Workers counts the worker processes. Beyond 1,000 of them List holds only
@@ -278,7 +283,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Throughput: Throughput{r.PagesPerMin(), r.PerSecond(t.Succeeded), r.PerSecond(t.BytesRead)},
 		Bytes:      Bytes{t.BytesRead, t.BytesWritten, t.BytesBody},
 		Connections: Connections{
-			Opened: t.Opened, Failed: t.NoConn, ReusedRequests: t.Reused, ResentRequests: t.Resent, Resumed: t.Resumed,
+			Opened: t.Opened, Failed: t.NoConn, ReusedRequests: t.Reused, ResentRequests: t.Resent, PausedNS: t.Paused, Resumed: t.Resumed,
 		},
 		Status:      statuses(t.Statuses),
 		StatusClass: statusClasses(t.Statuses),
@@ -288,6 +293,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Coalescing:  newCoalescing(r.Coalescing),
 		Pace:        newPace(r),
 		Warmup:      newWarmup(r),
+		Law:         newLaw(r),
 		Series:      newSeries(r.Series),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
 		Host:        Host{newHostState(r.Host.Begin), newHostState(r.Host.End)},
@@ -422,7 +428,7 @@ func newFailures(failures []stats.Failure) []Failure {
 func newUnfinished(u *stats.Unfinished) Unfinished {
 	out := Unfinished{
 		Connecting: u.Count[stats.Connecting], Handshaking: u.Count[stats.Handshaking], Sending: u.Count[stats.Sending],
-		Waiting: u.Count[stats.Waiting], Receiving: u.Count[stats.Receiving],
+		Waiting: u.Count[stats.Waiting], Receiving: u.Count[stats.Receiving], ClientTimeNS: u.ClientTime,
 	}
 	if u.Sum() > 0 {
 		oldest := u.Oldest
@@ -466,7 +472,7 @@ func newSeries(series []stats.Second) []Second {
 	for _, s := range series {
 		out = append(out, Second{
 			AtNS: int64(s.At), Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes,
-			P50NS: some(s.P50), P99NS: some(s.P99), MaxNS: some(s.Max),
+			P50NS: some(s.P50), P99NS: some(s.P99), MaxNS: some(s.Max), Warmup: s.At < 0,
 		})
 	}
 	return out

@@ -140,7 +140,7 @@ func TestSectionsStandInTheOrderOfTheSchema(t *testing.T) {
 		names = append(names, name.(string))
 		require.NoError(t, decoder.Decode(new(json.RawMessage)))
 	}
-	assert.Equal(t, strings.Fields(`schema tool plan window requests throughput bytes connections coalescing pace warmup status
+	assert.Equal(t, strings.Fields(`schema tool plan window requests throughput bytes connections coalescing pace warmup littles_law status
 		status_class failures unfinished latency series workers host generator verdicts`), names)
 }
 

@@ -72,7 +72,7 @@ func (u *Unfinished) snapshot() stats.Unfinished {
 			stats.Connecting: u.Connecting, stats.Handshaking: u.Handshaking, stats.Sending: u.Sending,
 			stats.Waiting: u.Waiting, stats.Receiving: u.Receiving,
 		},
-		Oldest: zero(u.OldestNS),
+		Oldest: zero(u.OldestNS), ClientTime: u.ClientTimeNS,
 	}
 }
 
@@ -88,7 +88,7 @@ func (d *Document) tally(t *stats.Tally) error {
 	t.Begun, t.Succeeded, t.Failed = d.Requests.Begun, d.Requests.Succeeded, d.Requests.Failed
 	t.BytesRead, t.BytesWritten, t.BytesBody = d.Bytes.Read, d.Bytes.Written, d.Bytes.Body
 	t.Opened, t.NoConn = d.Connections.Opened, d.Connections.Failed
-	t.Reused, t.Resent = d.Connections.ReusedRequests, d.Connections.ResentRequests
+	t.Reused, t.Resent, t.Paused = d.Connections.ReusedRequests, d.Connections.ResentRequests, d.Connections.PausedNS
 	t.Resumed = d.Connections.Resumed
 	t.Overslept = d.Workers.Overslept
 	for _, code := range slices.Sorted(maps.Keys(d.Status)) {

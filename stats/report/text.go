@@ -187,6 +187,7 @@ func (p *page) headline(r *stats.Run) {
 	p.line("")
 	p.row("Rates", "%s requests/s succeeded, %s/s read", units.Rate(r.PerSecond(t.Succeeded)), units.Bytes(r.PerSecond(t.BytesRead)))
 	p.pace(r)
+	p.law(r)
 	p.row("Failed", "%s of %s that ended (%s)", units.Count(t.Failed), requests(t.Succeeded+t.Failed), units.Share(t.Failed, t.Succeeded+t.Failed))
 	p.notSuccessful(t)
 	p.row("Unfinished", "%s", unfinishedWords(&r.Unfinished))

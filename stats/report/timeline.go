@@ -27,7 +27,7 @@ func merge(series []stats.Second, measured time.Duration) []span {
 	step := stepFor(measured)
 	var spans []span
 	for _, s := range series {
-		from := s.At - s.At%step
+		from := s.At - (s.At%step+step)%step // downwards, before 0 too
 		rest := len(spans) > 0 && measured-from < step/4
 		if !rest && (len(spans) == 0 || spans[len(spans)-1].from != from) {
 			spans = append(spans, span{from: from})
@@ -84,7 +84,11 @@ func (p *page) timeline(r *stats.Run) {
 	if len(spans) < 2 { // says no more than the headline
 		return
 	}
-	p.line("Time line (50 %% and 99 %%: of the worst second in each row)")
+	warmup := ""
+	if r.Plan.Warmup > 0 {
+		warmup = "; before 0: the warm-up"
+	}
+	p.line("Time line (50 %% and 99 %%: of the worst second in each row%s)", warmup)
 	rows := [][]string{{"seconds", "succeeded/s", "failed/s", "unfinished", "50 %", "99 %", "max"}}
 	for _, s := range spans {
 		rows = append(rows, []string{
