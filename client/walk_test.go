@@ -74,6 +74,7 @@ func TestClientsTakeTurnsOnTheList(t *testing.T) {
 		}
 		plan.Entries[2].Close, plan.ByEntry = true, true
 		o := drive(t, plan)
+		s.close()
 		require.EqualValues(t, 30, o.Succeeded, o.endings())
 		assert.Equal(t, map[string]uint64{"GET /0": 10, "HEAD /1": 10, "GET /2": 10}, seen)
 		assert.EqualValues(t, 20*5, o.BytesBody)
