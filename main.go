@@ -387,6 +387,9 @@ func (p *program) doctor(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := checkSources(asked); err != nil {
+		return err
+	}
 	plan := doctor.For(asked)
 	if url != "" {
 		p.locate(&plan, url, asked)
@@ -445,10 +448,8 @@ func (p *program) measure(c *cli.Context, url string) error {
 	if err != nil {
 		return err
 	}
-	for _, a := range asked.Sources {
-		if err := target.CheckSource(a); err != nil {
-			return &config.Usage{Option: "source", Text: err.Error()}
-		}
+	if err := checkSources(asked); err != nil {
+		return err
 	}
 	j := &job{Run: asked, signals: make(chan os.Signal, 4)}
 	signal.Notify(j.signals, syscall.SIGINT, syscall.SIGTERM)
@@ -548,6 +549,16 @@ func (p *program) pause(j *job, place *stats.Repeat, enough int) os.Signal {
 			place.Index, place.Of, n, enough, longestDrain))
 	}
 	return procs.Drain(procs.TimeWait, enough, longestDrain, j.signals)
+}
+
+// checkSources finds an address to connect from that this host does not have.
+func checkSources(asked *config.Run) error {
+	for _, a := range asked.Sources {
+		if err := target.CheckSource(a); err != nil {
+			return &config.Usage{Option: "source", Text: err.Error()}
+		}
+	}
+	return nil
 }
 
 // pinned are the CPUs to bind workers to.

@@ -16,6 +16,8 @@ func (p *patient) cpus() []Check {
 		p.governor(), p.turbo(), p.throttled(), p.smt(), p.isolated(), p.cstates(),
 		p.autogroup(), p.numa(), p.quota(), p.allowed(), p.steal(), p.load(), p.pressure(), p.clocksource(), p.timeSync(),
 		p.note("transparent_hugepage", "transparent_hugepage/enabled", Both, "large pages: fewer misses, more work to make them"),
+		p.note("energy_performance_preference", "cpufreq/energy_performance_preference", Both, "what the CPU prefers where it chooses its clock itself"),
+		p.note("nohz_full", "cpu/nohz_full", Both, "CPUs without a tick while one process runs on them"),
 		p.note("ksm", "ksm/run", Both, "1 lets the kernel look for equal pages, which takes CPU"),
 	}
 	for _, name := range [...]string{"latency_ns", "min_granularity_ns", "wakeup_granularity_ns", "base_slice_ns"} {

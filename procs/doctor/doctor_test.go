@@ -151,6 +151,7 @@ func TestEachCheck(t *testing.T) {
 		{"netdev_budget", OK, file("proc/uptime", "1.0 4.0"), Warn, Plan{}},
 		{"softirq", OK, file("proc/softirqs", " CPU0 CPU1 CPU2 CPU3\n NET_RX: 9000 10 10 10\n"), Warn, Plan{}},
 		{"softirq", OK, file("proc/softirqs", " CPU0 CPU1\n NET_RX: 60 40\n"), OK, Plan{}},
+		{"softirq_cpu", OK, file("proc/softirqs", " CPU0 CPU1 CPU2 CPU3\n NET_RX: 9000 10 10 10\n"), Note, Plan{}},
 		{"rps_cpus", Note, nil, Note, Plan{}},
 		{"smp_affinity", Note, map[string]string{"proc/irq/140/effective_affinity_list": "0", "proc/irq/141/effective_affinity_list": "0",
 			"proc/irq/142/effective_affinity_list": "0", "proc/irq/143/effective_affinity_list": "0"}, Warn, Plan{}},
@@ -186,6 +187,8 @@ func TestEachCheck(t *testing.T) {
 		{"microcode", Note, nil, Note, Plan{}},
 		{"mitigations", Note, nil, Note, Plan{}},
 		{"preempt", Note, nil, Note, Plan{}},
+		{"lockdep", Note, file("boot/config-6.12.57+deb13-amd64", "CONFIG_KASAN=y\n"), Warn, Plan{}},
+		{"hz", Unknown, file("boot/config-6.12.57+deb13-amd64", "CONFIG_HZ=250\n"), Note, Plan{}},
 		{"lockdep", Note, file("proc/lockdep_stats", " lock-classes: 9"), Warn, Plan{}},
 	} {
 		plan := row.plan

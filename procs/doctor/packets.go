@@ -14,9 +14,11 @@ import (
 // packets checks the way of a packet through this host: queues, interrupts,
 // steering, interfaces.
 func (p *patient) packets() []Check {
-	checks := []Check{p.inputQueue(), p.budget(), p.softirq(), p.rps(), p.irqs()}
+	checks := []Check{p.inputQueue(), p.budget(), p.softirq(), p.shared(), p.rps(), p.irqs()}
 	for _, name := range p.interfaces() {
 		checks = append(checks, p.link(name), p.qdisc(name), p.channels(name),
+			p.note(name+"/xps_cpus", "net/"+name+"/xps_cpus", Both, "which CPUs send over which queue"),
+			p.note(name+"/rings", "net/"+name+"/rings", Both, "packets that the interface holds before it must drop"),
 			p.note(name+"/features", "net/"+name+"/features", Both, "what the interface and its driver do for the kernel"),
 			p.note(name+"/coalesce", "net/"+name+"/coalesce", Both, "how long the interface collects packets before it interrupts: moves the median by tens of microseconds"))
 	}
@@ -94,6 +96,19 @@ func (p *patient) concentrated() bool {
 	row := p.state.Counters["softirqs"]["NET_RX"]
 	_, share := busiest(row)
 	return len(row) >= 4 && share > 0.5 || len(row) > 1 && share > 0.9
+}
+
+// shared tells of workers bound to the CPU that receives most.
+func (p *patient) shared() Check {
+	c := Check{ID: "softirq_cpu", Side: Client, Why: "a worker bound to the CPU that takes most packets has only what is left of it"}
+	name, share := busiest(p.state.Counters["softirqs"]["NET_RX"])
+	allowed := p.state.Fact("status/Cpus_allowed_list")
+	if name == "" || !allowed.Known() {
+		return c.unknown(stats.Lack("/proc/softirqs or /proc/self/status does not say"))
+	}
+	value := fmt.Sprintf("%s takes %s; workers may use %s", name, units.Percent(share), allowed.Value)
+	busy, _ := strconv.Atoi(strings.TrimPrefix(name, "cpu"))
+	return c.unless(!p.concentrated() || !p.plan.Pinned || !slices.Contains(list(allowed.Value), busy), Note, value)
 }
 
 // rps is receive packet steering of the interfaces with hardware: needed where

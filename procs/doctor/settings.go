@@ -41,6 +41,7 @@ func (p *patient) identity() []Check {
 		p.note("microcode", "cpuinfo/microcode", Both, "brings mitigations of its own"),
 		p.note("hypervisor", "cpuinfo/hypervisor", Both, "yes for a virtual machine, whose CPUs others may share"),
 		p.mitigations(), p.preemption(), p.debugging(),
+		p.note("hz", "config/CONFIG_HZ", Both, "ticks in a second: the grain of time slices and of much accounting"),
 	}
 }
 
@@ -100,12 +101,16 @@ func (p *patient) preemption() Check {
 
 // debugging kernels check themselves at every step.
 func (p *patient) debugging() Check {
-	c := Check{ID: "lockdep", Side: Both, Why: "a kernel that checks its own locks is several times slower", Fix: "start a kernel built without CONFIG_PROVE_LOCKING"}
+	c := Check{ID: "lockdep", Side: Both, Why: "a kernel that checks its own locks or memory is several times slower", Fix: "start a kernel built without CONFIG_PROVE_LOCKING, CONFIG_KASAN and CONFIG_DEBUG_KMEMLEAK"}
 	f := p.state.Fact("kernel.tainted")
 	if !f.Known() {
 		return c.unknown(f)
 	}
-	if p.tree.Read("proc/lockdep_stats").Known() {
+	on := p.tree.Read("proc/lockdep_stats").Known()
+	for _, choice := range [...]string{"CONFIG_KASAN", "CONFIG_PROVE_LOCKING", "CONFIG_DEBUG_KMEMLEAK"} {
+		on = on || p.state.Fact("config/"+choice).Value == "y"
+	}
+	if on {
 		c.Limit = "off"
 		return c.as(Warn, "on")
 	}
