@@ -67,21 +67,36 @@ func (p *patient) uptime() (seconds float64, ok bool) {
 }
 
 // softirq tells how the CPUs shared the receiving since the host started, which
-// is what masks and queues came to.
+// is what masks, queues and steering came to.
 func (p *patient) softirq() Check {
 	c := Check{ID: "softirq", Side: Both, Why: "the CPU that takes most packets is the first to be full; a worker or a server bound to it has only what is left",
 		Fix: "irqbalance, more queues (ethtool -L IF combined N), or rps_cpus of the interface"}
-	row := p.state.Counters["softirqs"]["NET_RX"]
-	busiest, share := busiest(row)
-	if len(row) == 0 || busiest == "" {
+	name, share, cpus := p.busiest()
+	if name == "" {
 		return c.unknown(stats.Lack("/proc/softirqs has no NET_RX, or nothing was received yet"))
 	}
-	value := fmt.Sprintf("%s of NET_RX on %s of %d CPUs", units.Percent(share), busiest, len(row))
-	c.Limit = "since this host started; with 4 CPUs or more at most half on one"
-	return c.unless(!p.concentrated(), Warn, value)
+	c.Limit = "since this host started; at most half on one of 4 CPUs or more"
+	return c.unless(!p.concentrated(), Warn, fmt.Sprintf("%s of what is received taken by %s of %d", units.Percent(share), name, cpus))
 }
 
-func busiest(row map[string]uint64) (cpu string, share float64) {
+// busiest is the CPU with the greatest share of the receiving: of the softirqs,
+// or of the packets, which steering may have handed on to another.
+func (p *patient) busiest() (name string, share float64, cpus int) {
+	softirqs := p.state.Counters["softirqs"]["NET_RX"]
+	packets := map[string]uint64{}
+	for cpu := range p.state.Counters["softnet_stat"] {
+		if n, known := p.state.Counters.Get("softnet_stat", cpu, "processed"); known {
+			packets[cpu] = n
+		}
+	}
+	name, share = most(softirqs)
+	if other, s := most(packets); name != "" && len(packets) == len(softirqs) && s > share {
+		name, share = other, s
+	}
+	return name, share, len(softirqs)
+}
+
+func most(row map[string]uint64) (cpu string, share float64) {
 	var all, most uint64
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		all += row[name]
@@ -93,15 +108,14 @@ func busiest(row map[string]uint64) (cpu string, share float64) {
 }
 
 func (p *patient) concentrated() bool {
-	row := p.state.Counters["softirqs"]["NET_RX"]
-	_, share := busiest(row)
-	return len(row) >= 4 && share > 0.5 || len(row) > 1 && share > 0.9
+	_, share, cpus := p.busiest()
+	return cpus >= 4 && share > 0.5 || cpus > 1 && share > 0.9
 }
 
 // shared tells of workers bound to the CPU that receives most.
 func (p *patient) shared() Check {
 	c := Check{ID: "softirq_cpu", Side: Client, Why: "a worker bound to the CPU that takes most packets has only what is left of it"}
-	name, share := busiest(p.state.Counters["softirqs"]["NET_RX"])
+	name, share, _ := p.busiest()
 	allowed := p.state.Fact("status/Cpus_allowed_list")
 	if name == "" || !allowed.Known() {
 		return c.unknown(stats.Lack("/proc/softirqs or /proc/self/status does not say"))

@@ -167,7 +167,7 @@ func sortedRows(rows map[string]map[string]uint64) []string {
 func (c *counted) tracked() {
 	opened := c.run.Tally.Opened
 	grown, known := c.host.Grown("nf_conntrack", "all", "count")
-	if known && opened >= 100 && grown > opened/10 {
+	if known && opened >= 100 && grown > min(opened, c.ports())/10 {
 		c.say("Connection tracking followed our connections: %s more entries for %s connections. It costs CPU for each packet; a notrack rule in the raw table exempts the target's port.",
 			units.Count(grown), units.Count(opened))
 	}
@@ -181,27 +181,62 @@ func (c *counted) tracked() {
 	}
 }
 
-// oneCPU tells of network softirqs that one CPU had to do nearly alone.
+// ports is how many ports connections have: an entry is used again with its port.
+func (c *counted) ports() uint64 {
+	var first, last uint64
+	if n, _ := fmt.Sscan(c.host.Begin.Fact("net.ipv4.ip_local_port_range").Value, &first, &last); n != 2 || last < first {
+		return 1 << 16
+	}
+	return last - first + 1
+}
+
+// oneCPU tells of packets that one CPU had to take nearly alone, by the softirqs
+// that take them or, where they were handed on to another CPU (rps_cpus), by the
+// packets themselves.
 func (c *counted) oneCPU() {
-	row := c.host.End.Counters["softirqs"]["NET_RX"]
+	receiving := grownBy(c.host.End.Counters["softirqs"]["NET_RX"], func(cpu string) (uint64, bool) { return c.host.Grown("softirqs", "NET_RX", cpu) })
+	taken := grownBy(c.host.End.Counters["softnet_stat"], func(cpu string) (uint64, bool) { return c.host.Grown("softnet_stat", cpu, "processed") })
+	busiest, share, crowded := c.crowded(taken)
+	what := "packets received"
+	if !crowded {
+		busiest, share, crowded = c.crowded(receiving)
+		what = "network softirqs"
+	}
+	if crowded {
+		c.say("%s of the %s were taken by %s of %d, which spent %s of its time in softirqs. Spread the interrupts (irqbalance, ethtool -L), or the packets (rps_cpus).",
+			units.Percent(share), what, strings.Replace(busiest, "cpu", "CPU ", 1), max(len(receiving), len(taken)), units.Percent(c.share(busiest, "softirq")))
+	}
+}
+
+// grownBy is the growth for each CPU among the keys, nil if that of one is unknown.
+func grownBy[T any](cpus map[string]T, growth func(cpu string) (uint64, bool)) map[string]uint64 {
+	out := map[string]uint64{}
+	for cpu := range cpus {
+		n, known := growth(cpu)
+		if !known {
+			return nil
+		}
+		out[cpu] = n
+	}
+	return out
+}
+
+// crowded reports whether one CPU did more than half of the work of four or
+// more, or nearly all of that of fewer, and whether there was work worth a word.
+func (c *counted) crowded(work map[string]uint64) (busiest string, share float64, yes bool) {
 	var all, most uint64
-	busiest := ""
-	for cpu := range row {
-		n, _ := c.host.Grown("softirqs", "NET_RX", cpu)
+	for cpu, n := range work {
 		all += n
 		if n > most || n == most && cpu < busiest {
 			most, busiest = n, cpu
 		}
 	}
 	tooMuch := 0.5
-	if len(row) < 4 {
+	if len(work) < 4 {
 		tooMuch = 0.9
 	}
-	if len(row) < 2 || float64(all) < 1000*c.run.Measured.Seconds() || float64(most) <= tooMuch*float64(all) {
-		return
-	}
-	c.say("%s of the network softirqs ran on %s of %d CPUs, which spent %s of its time in softirqs. Spread the interrupts (irqbalance, ethtool -L), or the packets (rps_cpus).",
-		units.Share(most, all), strings.Replace(busiest, "cpu", "CPU ", 1), len(row), units.Percent(c.share(busiest, "softirq")))
+	share = float64(most) / float64(max(all, 1))
+	return busiest, share, len(work) > 1 && share > tooMuch && float64(all) > 1000*c.run.Measured.Seconds()
 }
 
 // share is the part of a CPU's time that one column of /proc/stat took; guest

@@ -28,7 +28,7 @@ func grow(r *stats.Run, by map[string]uint64) {
 		return &stats.HostState{Counters: c, Facts: map[string]stats.Fact{
 			"net.core.somaxconn": stats.Have("128"), "net.core.netdev_max_backlog": stats.Have("1000"),
 			"net.core.netdev_budget": stats.Have("300"), "net.core.netdev_budget_usecs": stats.Lack("this kernel has none"),
-			"net.netfilter.nf_conntrack_max": stats.Have("65536"), "net.ipv4.tcp_max_tw_buckets": stats.Have("8192"),
+			"net.netfilter.nf_conntrack_max": stats.Have("65536"), "net.ipv4.tcp_max_tw_buckets": stats.Have("8192"), "net.ipv4.ip_local_port_range": stats.Have("40000 45000"),
 		}}
 	}
 	r.Host = stats.Host{Begin: state(0), End: state(1)}
@@ -40,7 +40,7 @@ func quiet() map[string]uint64 {
 		"netstat TcpExt ListenOverflows": 0, "netstat TcpExt ListenDrops": 0, "netstat TcpExt TCPSynRetrans": 0,
 		"snmp Tcp ActiveOpens": 40001, "snmp Tcp PassiveOpens": 40000, "snmp Tcp OutSegs": 400_000, "snmp Tcp RetransSegs": 3,
 		"snmp Tcp EstabResets": 8, "softnet_stat cpu0 dropped": 0, "softnet_stat cpu1 dropped": 0,
-		"softnet_stat cpu0 time_squeeze": 4, "softnet_stat cpu1 time_squeeze": 9,
+		"softnet_stat cpu0 processed": 210_000, "softnet_stat cpu1 processed": 190_000, "softnet_stat cpu0 time_squeeze": 4, "softnet_stat cpu1 time_squeeze": 9,
 		"dev lo rx_packets": 400_000, "dev lo rx_drop": 0, "dev eth0 rx_packets": 10_000, "dev eth0 rx_drop": 1,
 		"nf_conntrack all count": 12, "nf_conntrack cpu0 drop": 0,
 		"softirqs NET_RX cpu0": 300_000, "softirqs NET_RX cpu1": 100_000,
@@ -71,9 +71,11 @@ func TestCountedSaysWhatIsWorthSaying(t *testing.T) {
 		{"interface drops", map[string]uint64{"dev eth0 rx_fifo": 90}, []string{"eth0 dropped 91 packets"}},
 		{"socket buffers", map[string]uint64{"netstat TcpExt TCPBacklogDrop": 3, "netstat TcpExt PruneCalled": 4}, []string{"7 times"}},
 		{"conntrack follows", map[string]uint64{"nf_conntrack all count": 39_000}, []string{"39,000 more entries for 40,000 connections", "notrack"}},
+		{"conntrack follows, and ports were used again", map[string]uint64{"nf_conntrack all count": 800}, []string{"800 more entries"}},
 		{"conntrack drops", map[string]uint64{"nf_conntrack cpu0 drop": 3, "nf_conntrack cpu1 early_drop": 4}, []string{"dropped 7", "(65536)"}},
-		{"one CPU of two", map[string]uint64{"softirqs NET_RX cpu0": 4_000_000}, []string{"97.56 % of the network softirqs ran on CPU 0 of 2 CPUs", "10 % of its time", "rps_cpus"}},
-		{"one CPU of four", map[string]uint64{"softirqs NET_RX cpu2": 0, "softirqs NET_RX cpu3": 0}, []string{"75 % of the network softirqs ran on CPU 0 of 4"}},
+		{"one CPU of two", map[string]uint64{"softirqs NET_RX cpu0": 4_000_000}, []string{"97.56 % of the network softirqs were taken by CPU 0 of 2,", "10 % of its time", "rps_cpus"}},
+		{"packets handed to one CPU", map[string]uint64{"softnet_stat cpu0 processed": 1_000_000, "softnet_stat cpu1 processed": 5}, []string{">99.99 % of the packets received were taken by CPU 0 of 2"}},
+		{"one CPU of four", map[string]uint64{"softirqs NET_RX cpu2": 0, "softirqs NET_RX cpu3": 0}, []string{"75 % of the network softirqs were taken by CPU 0 of 4"}},
 		{"steal", map[string]uint64{"stat cpu steal": 100}, []string{"took 4.78 % of the CPU time"}},
 		{"quota", map[string]uint64{"cpu.stat /sys/fs/cgroup/a nr_throttled": 50, "cpu.stat /sys/fs/cgroup/a throttled_usec": 2_500_000},
 			[]string{"CPU quota of /sys/fs/cgroup/a", "50 times", "2.50 s"}},
