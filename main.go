@@ -409,9 +409,16 @@ const lookUp = 150 * time.Millisecond
 
 // locate finds out whether the target is on this host. It connects to nothing.
 func (p *program) locate(plan *doctor.Plan, url string, asked *config.Run) {
+	if asked.Socket != "" { // it takes no port
+		plan.Towards(url, netip.AddrPort{}, true, asked.Plan.Clients)
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), lookUp)
 	defer cancel()
-	addrs, err := target.Resolve(ctx, asked.Host, asked.Family)
+	addrs, err := asked.Given, error(nil)
+	if len(addrs) == 0 {
+		addrs, err = target.Resolve(ctx, asked.Host, asked.Family)
+	}
 	if err != nil {
 		p.say("warning", fmt.Sprintf("%v; the target is taken for another host", err))
 		plan.Towards(url, netip.AddrPortFrom(netip.Addr{}, asked.Port), false, len(asked.Sources))

@@ -97,14 +97,14 @@ func (p *patient) busiest() (name string, share float64, cpus int) {
 }
 
 func most(row map[string]uint64) (cpu string, share float64) {
-	var all, most uint64
+	var all, top uint64
 	for _, name := range slices.Sorted(maps.Keys(row)) {
 		all += row[name]
-		if row[name] > most {
-			cpu, most = name, row[name]
+		if row[name] > top {
+			cpu, top = name, row[name]
 		}
 	}
-	return cpu, float64(most) / float64(max(all, 1))
+	return cpu, float64(top) / float64(max(all, 1))
 }
 
 func (p *patient) concentrated() bool {

@@ -174,7 +174,7 @@ func (p *process) wait() *outcome {
 
 // givesResult reports whether stdout is one result file.
 func (p *process) givesResult() bool {
-	return slices.Contains(p.args, "--json") && !slices.Contains(p.args, "--repeat") && p.args[0] != "compare"
+	return slices.Contains(p.args, "--json") && !slices.Contains(p.args, "--repeat") && p.args[0] != "compare" && p.args[0] != "doctor"
 }
 
 func (p *process) logOnFailure(o *outcome) {

@@ -75,7 +75,7 @@ func (c *counted) fact(name string) string {
 // local reports whether the target is on this host, so that its side is counted here, too.
 func (c *counted) local() bool {
 	a, err := netip.ParseAddrPort(c.run.Plan.Address)
-	return err == nil && a.Addr().Unmap().IsLoopback()
+	return err != nil || a.Addr().Unmap().IsLoopback() // a unix socket has no such address
 }
 
 // queues of listening sockets. Before 4.10 the handshake completed for the
