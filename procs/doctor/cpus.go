@@ -157,7 +157,7 @@ func (p *patient) quota() Check {
 	quota := min(quotas(v2.Value, ""), quotas(v1.Value, p.state.Fact("cgroup/cpu.cfs_period_us").Value))
 	stopped, _ := p.sinceStart("cpu.stat", "nr_throttled")
 	if quota > float64(mostCPUs) {
-		return c.unless(true, OK, "none")
+		return c.fine("none")
 	}
 	c.Limit = fmt.Sprintf("at least the %d CPUs allowed", cpus)
 	value := fmt.Sprintf("%.2f CPUs, stopped %s times so far", quota, units.Count(stopped))
@@ -204,7 +204,7 @@ func (p *patient) allowed() Check {
 		c.Limit = fmt.Sprintf("%s share them", count(p.plan.Workers, "worker", "workers"))
 		return c.as(Warn, value)
 	}
-	return c.unless(true, OK, value)
+	return c.fine(value)
 }
 
 func (p *patient) steal() Check {

@@ -132,10 +132,16 @@ func (c Check) as(level Level, value string) Check {
 	return c
 }
 
-// unless is c at level, or OK if all is well; what is well needs no fix.
+// fine is c without a finding: there is nothing to mend.
+func (c Check) fine(value string) Check {
+	c.Fix = ""
+	return c.as(OK, value)
+}
+
+// unless is c at level, or fine if all is well.
 func (c Check) unless(well bool, level Level, value string) Check {
 	if well {
-		level, c.Fix = OK, ""
+		return c.fine(value)
 	}
 	return c.as(level, value)
 }

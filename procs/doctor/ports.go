@@ -42,7 +42,7 @@ func (p *patient) portRange() Check {
 		c.Limit = fmt.Sprintf("%s connections/s without reuse (net.ipv4.tcp_tw_reuse), %s asked", units.Rate(float64(ports)/timeWait), units.Rate(rate))
 		return c.as(Warn, f.Value)
 	}
-	return c.unless(true, OK, f.Value)
+	return c.fine(f.Value)
 }
 
 // ephemeral is how many ports the kernel gives out: the range without those reserved.
@@ -74,7 +74,7 @@ func (p *patient) twReuse() Check {
 	}
 	if p.plan.KeepAlive {
 		c.Why = "connections are kept open: few ports are in TIME_WAIT"
-		return c.unless(true, OK, f.Value)
+		return c.fine(f.Value)
 	}
 	c.Limit = "1, with tcp_timestamps 1"
 	well := p.reuses()
@@ -119,7 +119,7 @@ func (p *patient) twBuckets() Check {
 	}
 	c.Limit = fmt.Sprintf("good for %s connections/s", units.Rate(float64(most)/timeWait))
 	if p.plan.KeepAlive {
-		return c.unless(true, OK, f.Value)
+		return c.fine(f.Value)
 	}
 	need := p.plan.opened() * timeWait
 	if p.plan.Requests > 0 && (need == 0 || float64(p.plan.Requests) < need) {

@@ -71,7 +71,7 @@ func (p *patient) serverFiles() Check {
 	limits := p.tree.Field("proc/"+strconv.Itoa(l.PID)+"/limits", "Max open files")
 	soft, ok := number(limits)
 	if !ok && strings.HasPrefix(limits.Value, "unlimited") {
-		return c.unless(true, OK, limits.Value)
+		return c.fine(limits.Value)
 	}
 	if !ok {
 		return c.unknown(notANumber(limits))
