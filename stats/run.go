@@ -54,10 +54,25 @@ type PlanFacts struct {
 	Timeout        time.Duration
 	ConnectTimeout time.Duration
 	Repeat         Repeat
-	Argv           []string // credentials struck out
-	RequestSHA256  string
-	TLS            *TLS   // nil = not secured
-	Request        []byte // one request as sent
+	Argv           []string   // credentials struck out
+	RequestSHA256  string     // of all requests behind each other, as sent
+	TLS            *TLS       // nil = not secured
+	List           *ListFacts // nil where there is one request
+}
+
+// ListFacts is the list of requests that was asked for.
+type ListFacts struct {
+	File    string
+	Order   string // "sequential" or "random"
+	Seed    uint64 // of a random order
+	Entries []EntryFacts
+}
+
+// EntryFacts is one request of the list, as the list has it.
+type EntryFacts struct {
+	Where  string // "line 3"
+	Method string
+	URL    string
 }
 
 // TLS is how connections were secured: as asked, and as agreed with the target

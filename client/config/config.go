@@ -7,10 +7,9 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"io"
 	"math"
 	"net/netip"
-	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -80,7 +79,7 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	b.workers(r, cpus)
 	b.limits(r)
 	b.shown(r)
-	request := b.request(r, link, userAgent)
+	requests := b.requests(r, link, userAgent)
 	r.Plan.TLS = b.tls(link)
 	if r.Ceiling && link.Secure {
 		b.wrong("calibrate", "leave it out, or measure http", "the target that does nothing does not speak TLS")
@@ -91,7 +90,7 @@ func Read(v Values, url string, cpus int, userAgent string) (*Run, error) {
 	if b.err != nil {
 		return nil, b.err
 	}
-	return r, b.encode(r, request)
+	return r, b.encode(r, requests)
 }
 
 func hintURL(url string) string {
@@ -133,8 +132,8 @@ func upTo(most uint64) func(string) (uint64, error) {
 // exclusive groups of options: at most one of each may be given.
 var exclusive = [...][]string{
 	{"http09", "http10", "http11"},
-	{"get", "head", "options", "trace", "method"},
-	{"data", "body-file"},
+	{"get", "head", "options", "trace", "method", "requests-file"},
+	{"data", "body-file", "requests-file"},
 	{"4", "6"},
 	{"unix-socket", "4", "6"},
 	{"unix-socket", "source"},
@@ -142,6 +141,7 @@ var exclusive = [...][]string{
 	{"unix-socket", "proxy"},
 	{"force", "keepalive"},
 	{"http09", "keepalive"},
+	{"http09", "requests-file"},
 	{"classic", "json"},
 	{"classic", "calibrate"},
 }
@@ -150,7 +150,7 @@ var exclusive = [...][]string{
 // sent or how it is judged.
 var unclassic = [...]string{
 	"keepalive", "requests", "method", "header", "data", "body-file", "content-type", "auth", "cookie",
-	"user-agent", "expect", "rate", "ramp", "warmup", "timeout", "connect-timeout",
+	"user-agent", "expect", "rate", "ramp", "warmup", "timeout", "connect-timeout", "requests-file",
 }
 
 func (b *builder) clash(option, other string) {
@@ -177,11 +177,17 @@ func (b *builder) conflicts(secure bool) {
 			}
 		}
 	}
-	if b.values.IsSet("content-type") && !b.values.IsSet("data") && !b.values.IsSet("body-file") {
+	hasList := b.values.IsSet("requests-file")
+	if b.values.IsSet("content-type") && !b.values.IsSet("data") && !b.values.IsSet("body-file") && !hasList {
 		b.wrong("content-type", "give one with --data or --body-file", "is the type of a body, and there is none")
 	}
 	if b.values.Bool("classic") && secure {
 		b.wrong("classic", "leave out --classic", "webbench knows no https")
+	}
+	for _, option := range []string{"requests-order", "seed"} {
+		if b.values.IsSet(option) && !hasList {
+			b.wrong(option, "give one with --requests-file", "is about a list of requests, and there is none")
+		}
 	}
 	if !b.values.Bool("classic") {
 		for _, option := range unsaid {
@@ -330,6 +336,15 @@ func (b *builder) family(r *Run) {
 	}
 }
 
+// requests are all that the run sends: one, or a list of them.
+func (b *builder) requests(r *Run, link target.URL, userAgent string) []http1.Request {
+	q := b.request(r, link, userAgent)
+	if b.values.IsSet("requests-file") {
+		return b.list(r, q, link)
+	}
+	return []http1.Request{q}
+}
+
 // request gathers what one request consists of.
 func (b *builder) request(r *Run, link target.URL, userAgent string) http1.Request {
 	q := http1.Request{
@@ -415,39 +430,13 @@ func (b *builder) version(classic bool) http1.Version {
 	return http1.HTTP11
 }
 
-// mostBody bounds a request body: each worker holds it.
-const mostBody = 256 << 20
-
 func (b *builder) body(q *http1.Request) {
 	switch {
 	case b.values.IsSet("data"):
 		q.Body, q.HasBody = []byte(b.values.String("data")), true
 	case b.values.IsSet("body-file"):
-		body, err := readBody(b.values.String("body-file"), mostBody)
-		if err != nil {
-			b.wrong("body-file", "", "%v", err)
-		}
-		q.Body, q.HasBody = body, true
+		q.Body, q.HasBody = value(b, "body-file", nil, readInput), true
 	}
-}
-
-// readBody reads a file of at most most bytes. What is no regular file has no
-// size before it is read.
-func readBody(name string, most int64) ([]byte, error) {
-	f, err := os.Open(name)
-	if err != nil {
-		return nil, err
-	}
-	defer f.Close()
-	tooLarge := fmt.Errorf("%q is larger than %d bytes", name, most)
-	if info, err := f.Stat(); err == nil && info.Size() > most {
-		return nil, tooLarge
-	}
-	body, err := io.ReadAll(io.LimitReader(f, most+1))
-	if err == nil && int64(len(body)) > most {
-		err = tooLarge
-	}
-	return body, err
 }
 
 func (b *builder) proxy(r *Run, q *http1.Request, link target.URL) {
@@ -484,34 +473,50 @@ func (b *builder) tunnel(proxy target.Proxy, link target.URL, userAgent string) 
 	return bytes
 }
 
-// encode turns the request into bytes, and what is to be known of it into facts.
-func (b *builder) encode(r *Run, q http1.Request) error {
-	bytes, err := q.Bytes()
-	version := q.Version
-	if r.Classic {
-		bytes, version, err = http1.Classic(q, b.values.IsSet("proxy"))
+// encode turns the requests into bytes, and what is to be known of them into facts.
+func (b *builder) encode(r *Run, requests []http1.Request) error {
+	p, f := &r.Plan, &r.Facts
+	p.Reuse = false
+	sum := sha256.New()
+	var methods []string
+	for i, q := range requests {
+		e, version, err := b.entry(r, q)
+		if err != nil {
+			return b.unsendable(r, i, err)
+		}
+		_, _ = sum.Write(e.Request)
+		if !slices.Contains(methods, q.Method) {
+			methods = append(methods, q.Method)
+		}
+		p.Entries = append(p.Entries, e)
+		p.Reuse = p.Reuse || !e.Close
+		f.HTTP = strings.TrimPrefix(version.String(), "HTTP/")
 	}
-	if err != nil {
-		return &Usage{Text: err.Error()}
+	if p.Size() > mostSent {
+		return &Usage{Text: fmt.Sprintf("the requests are %d bytes together, and %d is the most", p.Size(), mostSent)}
 	}
-	p := &r.Plan
-	p.Reuse = q.Reuse()
-	e := client.Entry{Request: bytes, Answer: http1.AnswerTo(q.Method, version), Resend: http1.Idempotent(q.Method)}
-	if r.Classic { // an answer is whatever comes until the end of the stream
-		e.Answer = http1.AnswerTo(q.Method, http1.HTTP09)
-		p.HalfSend = version == http1.HTTP09
-	}
-	p.Entries = []client.Entry{e}
-	sum := sha256.Sum256(bytes)
-	f := &r.Facts
-	f.Method, f.HTTP = q.Method, strings.TrimPrefix(version.String(), "HTTP/")
+	f.Method = strings.Join(methods, ", ")
 	f.Clients, f.KeepAlive, f.Force = p.Clients, p.Reuse, p.Force
 	f.Duration, f.Requests = p.Duration, p.Requests
 	if !r.Classic {
 		f.Timeout, f.ConnectTimeout = p.Timeout, p.ConnectTimeout
 	}
-	f.RequestSHA256, f.Request = hex.EncodeToString(sum[:]), bytes
+	f.RequestSHA256 = hex.EncodeToString(sum.Sum(nil))
 	return nil
+}
+
+// entry turns one request into bytes. It returns the version they really speak.
+func (b *builder) entry(r *Run, q http1.Request) (client.Entry, http1.Version, error) {
+	if r.Classic {
+		bytes, version, err := http1.Classic(q, b.values.IsSet("proxy"))
+		r.Plan.HalfSend = version == http1.HTTP09
+		// An answer is whatever comes until the end of the stream.
+		return client.Entry{Request: bytes, Answer: http1.AnswerTo(q.Method, http1.HTTP09), Resend: http1.Idempotent(q.Method), Close: true}, version, err
+	}
+	bytes, err := q.Bytes()
+	return client.Entry{
+		Request: bytes, Answer: http1.AnswerTo(q.Method, q.Version), Resend: http1.Idempotent(q.Method), Close: !q.Reuse(),
+	}, q.Version, err
 }
 
 // secrets are the options and header names whose values do not go into a result.

@@ -74,6 +74,15 @@ func parseCount(s string, most uint64) (uint64, error) {
 	return n, nil
 }
 
+// parseSeed reads a whole number from 0 to 2^64-1.
+func parseSeed(s string) (uint64, error) {
+	n, err := strconv.ParseUint(s, 10, 64)
+	if err != nil {
+		return 0, errors.New("must be a whole number")
+	}
+	return n, nil
+}
+
 // parseShare reads a percentage from 0 to 100, with or without its sign, as a share.
 func parseShare(s string) (float64, error) {
 	p, err := strconv.ParseFloat(strings.TrimSuffix(s, "%"), 64)
