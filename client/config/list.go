@@ -93,7 +93,7 @@ func pathOn(link target.URL, text string) (string, error) {
 		return "", fmt.Errorf("%.60q is neither a path that begins with / nor a whole URL", text)
 	}
 	u, err := target.Parse(text)
-	if err == nil && (u.Host != link.Host || u.Port != link.Port) {
+	if err == nil && (u.Host != link.Host || u.Port != link.Port || u.Secure != link.Secure) {
 		err = fmt.Errorf("%.60q is not on the target of this run, %s", text, link.Authority)
 	}
 	return u.Path, err

@@ -66,6 +66,16 @@ type result struct {
 		FirstAtNS    int64  `json:"first_at_ns"`
 		LastAtNS     int64  `json:"last_at_ns"`
 	} `json:"failures"`
+	Entries []struct {
+		Where     string            `json:"where"`
+		Method    string            `json:"method"`
+		URL       string            `json:"url"`
+		Succeeded uint64            `json:"succeeded"`
+		Failed    uint64            `json:"failed"`
+		BytesRead uint64            `json:"bytes_read"`
+		Status    map[string]uint64 `json:"status"`
+		Latency   latency           `json:"latency"`
+	} `json:"entries"`
 	Generator struct {
 		CPUShare      *float64 `json:"cpu_share"`
 		RunDelayShare *float64 `json:"run_delay_share"`

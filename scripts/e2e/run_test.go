@@ -28,6 +28,7 @@ type launch struct {
 	wrap    []string // a command that execs the command line after it
 	env     []string // added to the environment
 	uid     uint32   // run as that user
+	stdin   string   // what it reads there
 	stderr  *os.File // in place of a captured stderr
 	merged  bool     // stdout and stderr in one file, as with >FILE 2>&1
 }
@@ -104,6 +105,9 @@ func (p *process) openFiles(l launch) {
 	p.stderr = p.stdout
 	if !l.merged {
 		p.stderr = create("stderr")
+	}
+	if l.stdin != "" {
+		p.cmd.Stdin = strings.NewReader(l.stdin)
 	}
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	if l.stderr != nil {

@@ -33,6 +33,7 @@ type Document struct {
 	Status      map[string]uint64 `json:"status"`
 	StatusClass map[string]uint64 `json:"status_class"`
 	Failures    []Failure         `json:"failures"`
+	Entries     []Entry           `json:"entries"` // of a list of requests
 	Unfinished  Unfinished        `json:"unfinished"`
 	Latency     Latencies         `json:"latency"`
 	Series      []Second          `json:"series"`
@@ -83,6 +84,7 @@ type Plan struct {
 	Proxy         *string  `json:"proxy"`
 	ProxyProtocol *int     `json:"proxy_protocol"`  // nil: not spoken
 	Tried         []string `json:"addresses_tried"` // of the name, in this order
+	List          *List    `json:"list"`            // nil: one request
 }
 
 // Repeat is the place of the run in a series, from 1; the pause before it, and
@@ -288,6 +290,7 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Status:      statuses(t.Statuses),
 		StatusClass: statusClasses(t.Statuses),
 		Failures:    newFailures(t.Failures),
+		Entries:     newEntries(r),
 		Unfinished:  newUnfinished(&r.Unfinished),
 		Latency:     newLatencies(r),
 		Coalescing:  newCoalescing(r.Coalescing),
@@ -337,6 +340,7 @@ func newPlan(p *stats.PlanFacts) Plan {
 		RequestSHA256: p.RequestSHA256,
 		TLS:           newTLS(p.TLS),
 		Proxy:         some(p.Proxy), ProxyProtocol: some(p.ProxyProtocol), Tried: filled(p.Tried),
+		List: newList(p.List),
 	}
 }
 

@@ -141,7 +141,7 @@ func TestSectionsStandInTheOrderOfTheSchema(t *testing.T) {
 		require.NoError(t, decoder.Decode(new(json.RawMessage)))
 	}
 	assert.Equal(t, strings.Fields(`schema tool plan window requests throughput bytes connections coalescing pace warmup littles_law status
-		status_class failures unfinished latency series workers host generator verdicts`), names)
+		status_class failures entries unfinished latency series workers host generator verdicts`), names)
 }
 
 func TestARunWithoutASuccessHasNullsAndNoNumberThatIsNone(t *testing.T) {

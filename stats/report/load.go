@@ -3,9 +3,6 @@ package report
 import (
 	"fmt"
 	"io"
-	"maps"
-	"slices"
-	"strconv"
 	"time"
 
 	"horde/stats"
@@ -50,6 +47,9 @@ func (d *Document) run() (*stats.Run, error) {
 	for _, s := range d.Series {
 		r.Series = append(r.Series, s.second())
 	}
+	if err := d.loadEntries(r); err != nil {
+		return nil, err
+	}
 	return r, d.tally(&r.Tally)
 }
 
@@ -91,12 +91,9 @@ func (d *Document) tally(t *stats.Tally) error {
 	t.Reused, t.Resent, t.Paused = d.Connections.ReusedRequests, d.Connections.ResentRequests, d.Connections.PausedNS
 	t.Resumed = d.Connections.Resumed
 	t.Overslept = d.Workers.Overslept
-	for _, code := range slices.Sorted(maps.Keys(d.Status)) {
-		status, err := strconv.ParseUint(code, 10, 16)
-		if err != nil {
-			return fmt.Errorf("the status %.40q is no number", code)
-		}
-		t.Statuses = append(t.Statuses, stats.StatusCount{Status: int(status), Count: d.Status[code]})
+	var err error
+	if t.Statuses, err = statusCounts(d.Status); err != nil {
+		return err
 	}
 	for _, f := range d.Failures {
 		failure, err := f.failure()

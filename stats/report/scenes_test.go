@@ -1,7 +1,9 @@
 package report
 
 import (
+	"fmt"
 	"math/rand/v2"
+	"strings"
 	"syscall"
 	"time"
 
@@ -122,6 +124,7 @@ func scenes() []scene {
 	return []scene{
 		clean(), keptAlive(), overload(), hung(), onlyErrors(), lostWorkers(), tooFewWorkers(), interrupted(),
 		portsUsedUp(), oldProtocol(), openLoop(), unreachable(), crossed(), unbalanced(), noisyHost(), generatorLimited(), overTLS(),
+		aList(),
 	}
 }
 
@@ -325,4 +328,34 @@ func noisyHost() scene {
 		"softirqs NET_RX cpu0": 900_000, "softirqs NET_RX cpu1": 1000, "stat cpu0 user": 100, "stat cpu0 softirq": 900,
 	})
 	return scene{name: "noisy_host", run: r}
+}
+
+// aList is a run through a list, whose third entry fails now and then, and whose
+// last was never sent.
+func aList() scene {
+	r := newRun()
+	const entries, each = 13, 50
+	r.Plan.Method = "GET, POST"
+	r.Plan.List = &stats.ListFacts{File: "shop.txt", Order: "random", Seed: 7}
+	for i := range entries {
+		facts := stats.EntryFacts{Where: fmt.Sprintf("line %d", i+2), Method: "GET", URL: fmt.Sprintf("/page/%d", i)}
+		if i == 1 {
+			facts.Method, facts.URL = "POST", "http://127.0.0.1:8080/search?q="+strings.Repeat("long+", 20)+"end"
+		}
+		r.Plan.List.Entries = append(r.Plan.List.Entries, facts)
+	}
+	succeed(&r, (entries-1)*each, 2*time.Millisecond, 0, 10)
+	for i := range entries - 1 {
+		e := r.Tally.Entries.At(i)
+		for n := range each {
+			e.Status(200)
+			e.Succeed(243, int64(i+1)*1e6+int64(n)*1e4)
+		}
+	}
+	answer(&r, 5, 404, 0, 10)
+	for range 5 {
+		r.Tally.Entries.At(2).Status(404)
+		r.Tally.Entries.At(2).Fail(160, 1e6)
+	}
+	return scene{name: "list", run: r}
 }

@@ -26,6 +26,7 @@ func Text(w io.Writer, r *stats.Run, v stats.Verdict) error {
 	if r.Unreachable == "" { // otherwise nothing was measured
 		p.headline(r)
 		p.failures(r)
+		p.entries(r)
 		p.latency(r)
 		p.timeline(r)
 		p.host(r)
@@ -52,7 +53,7 @@ func (p *page) plan(r *stats.Run) {
 }
 
 func requestWords(p *stats.PlanFacts) string {
-	s := fmt.Sprintf("%s, HTTP/%s, ", ascii(p.Method), ascii(p.HTTP))
+	s := fmt.Sprintf("%s%s, HTTP/%s, ", listWords(p.List), ascii(p.Method), ascii(p.HTTP))
 	if p.KeepAlive {
 		s += "connections kept open"
 	} else {
