@@ -623,6 +623,9 @@ func (p *program) perform(asked *config.Run, workers int, cpus []int, signals ch
 		result.Unreachable = err.Error()
 		return nil
 	}
+	if err := sampleUnless(signals, asked, &plan); err != nil {
+		return p.notSampled(err)
+	}
 	show, clear := p.progress(asked.Progress)
 	allowed, _ := procs.AllowedCPUs()
 	meter := host.NewMeter(allowed)
@@ -753,6 +756,38 @@ func signalCode(s os.Signal) int {
 		return stats.ExitTerminated
 	}
 	return stats.ExitInterrupted
+}
+
+// sampleUnless has each request made once, so that its answers can be held
+// against the first, and gives up at a signal.
+func sampleUnless(signals <-chan os.Signal, asked *config.Run, plan *client.Plan) error {
+	if !asked.Learn {
+		return nil
+	}
+	var crypto client.Crypto
+	if plan.TLS != nil {
+		made, err := secure.New(plan.TLS)
+		if err != nil {
+			return err
+		}
+		crypto = made
+	}
+	sampled := make(chan error, 1)
+	go func() { sampled <- client.Sample(plan, crypto) }()
+	select {
+	case err := <-sampled:
+		return err
+	case s := <-signals:
+		return &procs.Interrupted{Signal: s}
+	}
+}
+
+func (p *program) notSampled(err error) error {
+	var interrupted *procs.Interrupted
+	if errors.As(err, &interrupted) {
+		return p.notRun(err)
+	}
+	return p.failure(stats.ExitFailed, fmt.Errorf("%s: %w", p.typed("expect-body"), err))
 }
 
 // preflight is how long the one connect before a run may take.

@@ -2,6 +2,7 @@ package client
 
 import (
 	"bufio"
+	"crypto/sha256"
 	"net/netip"
 	"os"
 	"os/exec"
@@ -68,6 +69,10 @@ func TestNoRequestAllocates(t *testing.T) {
 		{"one connection per request", func(*Plan) {}},
 		{"one connection for all", func(p *Plan) { p.Reuse = true }},
 		{"a list of requests", func(p *Plan) { p.Entries, p.ByEntry = append(p.Entries, p.Entries[0], p.Entries[0]), true }},
+		{"bodies with a sum", func(p *Plan) {
+			sum := sha256.Sum256([]byte("hello"))
+			p.Reuse, p.Check, p.Entries[0].Body.Sum = true, BodySum, sum[:]
+		}},
 		{"without waiting for an answer", func(p *Plan) { p.Force = true }},
 		{"refused and not paced", func(p *Plan) { p.Address, p.Classic = rawAddress(refused), true }},
 	} {

@@ -2,6 +2,7 @@ package client
 
 import (
 	"cmp"
+	"hash"
 	"math"
 	"syscall"
 
@@ -38,6 +39,7 @@ type client struct {
 	got    uint64 // bytes of its answer
 	why    failure
 	answer http1.Parser
+	digest hash.Hash // of the body of the answer, nil = not asked for
 
 	held      bool // what the wait itself received, for the next read
 	heldBytes int
@@ -99,6 +101,9 @@ func (c *client) request() step {
 	c.turn, c.got = c.loop.walk.take(), 0
 	c.entry = &c.loop.plan.Entries[c.turn]
 	c.answer.Reset(c.entry.Answer)
+	if c.digest != nil {
+		c.digest.Reset()
+	}
 	if c.fd < 0 {
 		return c.requestAnew()
 	}
@@ -399,7 +404,7 @@ func (c *client) complete(reusable bool) step {
 	}
 	status := c.answer.Status()
 	if status == 0 { // HTTP/0.9 has none
-		return done
+		return c.judgeBody()
 	}
 	c.tally.Status(status)
 	if plan.ByEntry {
@@ -409,7 +414,7 @@ func (c *client) complete(reusable bool) step {
 		c.why = failure{class: stats.StatusClass(status)}
 		return failed
 	}
-	return done
+	return c.judgeBody()
 }
 
 // end judges an orderly end of the stream.

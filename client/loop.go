@@ -28,6 +28,7 @@ type loop struct {
 
 	clients []client
 	buf     []byte // read buffer, shared: an answer is consumed before the next read
+	sum     []byte // of the body at hand
 	tally   stats.Tally
 	warmup  stats.Tally // of requests that were due before the window began
 
@@ -159,6 +160,9 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 		l.clients[i] = client{loop: l, tally: &l.tally, slot: uint32(i), fd: -1, served: -1, begun: unset}
 		if n := len(plan.Sources); n > 0 {
 			l.clients[i].source = &l.sources[i%n]
+		}
+		if plan.Check == BodySum {
+			l.clients[i].digestBody()
 		}
 	}
 	return l

@@ -54,6 +54,7 @@ type Plan struct {
 	Timeout        time.Duration // one request, from begin to end
 	ConnectTimeout time.Duration
 	Expect         StatusSet
+	Check          Check
 }
 
 // Size is how many bytes each worker keeps of what it sends.
@@ -82,6 +83,7 @@ type Entry struct {
 	Answer  http1.Answer // how answers to it are framed
 	Resend  bool         // its method allows a second try after a stale connection (RFC 9110 section 9.2.2)
 	Close   bool         // it asks for the end of its connection, whatever the plan says of Reuse
+	Body    Body         // what answers to it have as their body, as far as the plan checks that
 }
 
 // Order is the way through a list of requests.

@@ -45,6 +45,7 @@ const (
 	TLSTimeout // the time was up within the handshake
 
 	ProxyRefused // the proxy opened no tunnel to the target
+	BodyMismatch // a good answer whose body is not the one expected
 
 	classCount
 )
@@ -98,6 +99,7 @@ var classes = [classCount]struct {
 	TLSClosed:       {"tls_closed", SideServer, "connection closed within the TLS handshake"},
 	TLSTimeout:      {"tls_timeout", SideServer, "timeout within the TLS handshake"},
 	ProxyRefused:    {"proxy_refused", SideServer, "the proxy opened no tunnel"},
+	BodyMismatch:    {"body_mismatch", SideServer, "the body is not the one expected"},
 }
 
 // String returns the identifier used in result files.

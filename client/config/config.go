@@ -38,6 +38,7 @@ type Run struct {
 	Plan   client.Plan // without its address
 	Facts  stats.PlanFacts
 	Limits stats.Thresholds
+	Learn  bool // what bodies have is to be found out before the run
 
 	Host    string // to resolve: of the target, or of the proxy
 	Port    uint16
@@ -140,6 +141,7 @@ var exclusive = [...][]string{
 	{"unix-socket", "resolve"},
 	{"unix-socket", "proxy"},
 	{"force", "keepalive"},
+	{"force", "expect-body"},
 	{"http09", "keepalive"},
 	{"http09", "requests-file"},
 	{"classic", "json"},
@@ -150,7 +152,7 @@ var exclusive = [...][]string{
 // sent or how it is judged.
 var unclassic = [...]string{
 	"keepalive", "requests", "method", "header", "data", "body-file", "content-type", "auth", "cookie",
-	"user-agent", "expect", "rate", "ramp", "warmup", "timeout", "connect-timeout", "requests-file",
+	"user-agent", "expect", "expect-body", "rate", "ramp", "warmup", "timeout", "connect-timeout", "requests-file",
 }
 
 func (b *builder) clash(option, other string) {
@@ -479,11 +481,14 @@ func (b *builder) encode(r *Run, requests []http1.Request) error {
 	p.Reuse = false
 	sum := sha256.New()
 	var methods []string
+	want := value(b, "expect-body", expected{}, parseBody)
+	p.Check, r.Learn = want.check, want.learn
 	for i, q := range requests {
 		e, version, err := b.entry(r, q)
 		if err != nil {
 			return b.unsendable(r, i, err)
 		}
+		e.Body = want.body
 		_, _ = sum.Write(e.Request)
 		if !slices.Contains(methods, q.Method) {
 			methods = append(methods, q.Method)
@@ -494,6 +499,9 @@ func (b *builder) encode(r *Run, requests []http1.Request) error {
 	}
 	if p.Size() > mostSent {
 		return &Usage{Text: fmt.Sprintf("the requests are %d bytes together, and %d is the most", p.Size(), mostSent)}
+	}
+	if b.err != nil {
+		return b.err
 	}
 	f.Method = strings.Join(methods, ", ")
 	f.Clients, f.KeepAlive, f.Force = p.Clients, p.Reuse, p.Force

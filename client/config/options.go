@@ -89,6 +89,8 @@ var RunOptions = []Option{
 
 	{Names: []string{"expect"}, Value: "CODES", Default: "200-399", Group: groupSuccess,
 		Text: "statuses that count as success, such as 200-299,304"},
+	{Names: []string{"expect-body"}, Value: "WHAT", Group: groupSuccess,
+		Text: "what the body of an answer must have to count as success: length:N, sha256:HEX, or first-length, first-sha256: that of the answer to one request before the run"},
 	{Names: []string{"max-failed"}, Value: "P", Group: groupSuccess, Text: "exit with 4 if more than P percent of the requests failed"},
 	{Names: []string{"max-p99"}, Value: "T", Group: groupSuccess, Text: "exit with 4 if the 99th percentile of the latency is above T"},
 	{Names: []string{"min-rate"}, Value: "R", Group: groupSuccess, Text: "exit with 4 if fewer than R requests succeeded per second"},

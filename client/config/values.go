@@ -1,6 +1,8 @@
 package config
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"math"
 	"strconv"
@@ -99,6 +101,39 @@ func parseRate(s string) (float64, error) {
 		return 0, errors.New("must be a number of requests per second above 0")
 	}
 	return r, nil
+}
+
+// expected is what bodies are held against; learn if it is to be found out first.
+type expected struct {
+	check client.Check
+	learn bool
+	body  client.Body
+}
+
+// parseBody reads what a body must have.
+func parseBody(s string) (expected, error) {
+	switch s {
+	case "first-length":
+		return expected{check: client.BodyLength, learn: true}, nil
+	case "first-sha256":
+		return expected{check: client.BodySum, learn: true}, nil
+	}
+	word, figure, _ := strings.Cut(s, ":")
+	switch word {
+	case "length":
+		n, err := strconv.ParseUint(figure, 10, 64)
+		if err != nil {
+			return expected{}, errors.New("must have a number of bytes after length:")
+		}
+		return expected{check: client.BodyLength, body: client.Body{Length: n}}, nil
+	case "sha256":
+		sum, err := hex.DecodeString(figure)
+		if err != nil || len(sum) != sha256.Size {
+			return expected{}, errors.New("must have 64 hexadecimal digits after sha256:")
+		}
+		return expected{check: client.BodySum, body: client.Body{Sum: sum}}, nil
+	}
+	return expected{}, errors.New("is none of length:N, sha256:HEX, first-length, first-sha256")
 }
 
 // parseStatuses reads a list such as "200-299,304".

@@ -4,7 +4,7 @@ package http1
 func (p *Parser) content(b []byte) int {
 	switch p.step {
 	case stepStream:
-		p.body += uint64(len(b))
+		p.count(b)
 		return len(b)
 	case stepFixed:
 		return p.take(b, stepDone)
@@ -17,11 +17,19 @@ func (p *Parser) content(b []byte) int {
 // take reads what b has of the bytes to come, and goes on to next after the last.
 func (p *Parser) take(b []byte, next step) int {
 	n := min(uint64(len(b)), p.left)
-	p.body += n
+	p.count(b[:n])
 	if p.left -= n; p.left == 0 {
 		p.step = next
 	}
 	return int(n)
+}
+
+// count takes bytes of the body.
+func (p *Parser) count(b []byte) {
+	p.body += uint64(len(b))
+	if p.sink != nil {
+		_, _ = p.sink.Write(b)
+	}
 }
 
 // endData reads the line end after a chunk's data.

@@ -1,6 +1,9 @@
 package http1
 
-import "bytes"
+import (
+	"bytes"
+	"io"
+)
 
 // MaxHeader is the most bytes of header one answer may have: status lines,
 // fields, the interim answers before it and the trailers after it, line ends
@@ -39,6 +42,7 @@ type Parser struct {
 	length  uint64 // Content-Length
 	body    uint64
 	problem string
+	sink    io.Writer
 	budget  int32 // header bytes still allowed
 	line    int32 // bytes still allowed in this chunk line
 	status  uint16
@@ -104,12 +108,17 @@ const (
 
 // Reset makes the parser ready for the answer to the next request.
 func (p *Parser) Reset(a Answer) {
-	*p = Parser{answer: a, budget: MaxHeader}
+	*p = Parser{answer: a, budget: MaxHeader, sink: p.sink}
 	if a == Answer09 {
 		p.step = stepStream
 		p.flags = untilEnd
 	}
 }
+
+// HandOn has the bytes of every body written to sink as they are read, chunk
+// framing taken off. It stays across Reset; nil ends it. What sink returns is
+// not looked at.
+func (p *Parser) HandOn(sink io.Writer) { p.sink = sink }
 
 // Feed reads on in b and returns how many bytes of it belong to the answer. It
 // returns More with n = len(b); Done with n < len(b) where bytes are left over,
@@ -347,7 +356,7 @@ func (p *Parser) endHead() {
 	case p.flags&inTrailers != 0:
 		p.step = stepDone
 	case p.status < 200 && p.status != 101:
-		*p = Parser{answer: p.answer, budget: p.budget, flags: started, interim: p.interim + 1}
+		*p = Parser{answer: p.answer, budget: p.budget, flags: started, interim: p.interim + 1, sink: p.sink}
 	default:
 		p.frame()
 	}

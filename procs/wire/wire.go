@@ -98,7 +98,7 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	for i := range p.Entries {
 		b = appendRequest(b, &p.Entries[i])
 	}
-	b = append(b, byte(p.Order))
+	b = append(b, byte(p.Order), byte(p.Check))
 	b = binary.AppendUvarint(b, p.Seed)
 	b = binary.AppendUvarint(b, p.First)
 	b = appendBools(b, p.ByEntry, p.Reuse, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
@@ -124,6 +124,8 @@ func planTimes(p *client.Plan) [7]*time.Duration {
 func appendRequest(b []byte, e *client.Entry) []byte {
 	b = appendBytes(b, e.Request)
 	b = append(b, byte(e.Answer))
+	b = binary.AppendUvarint(b, e.Body.Length)
+	b = appendBytes(b, e.Body.Sum)
 	return appendBools(b, e.Resend, e.Close)
 }
 
@@ -145,6 +147,9 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	}
 	if p.Order = client.Order(d.byte()); p.Order > client.AtRandom {
 		d.fail("order")
+	}
+	if p.Check = client.Check(d.byte()); p.Check > client.BodySum {
+		d.fail("check of bodies")
 	}
 	p.Seed = d.uint()
 	p.First = d.uint()
@@ -174,6 +179,8 @@ func (d *decoder) request(e *client.Entry) {
 	if e.Answer = http1.Answer(d.byte()); e.Answer > http1.Answer09 {
 		d.fail("kind of answer")
 	}
+	e.Body.Length = d.uint()
+	e.Body.Sum = d.bytes()
 	d.bools(&e.Resend, &e.Close)
 }
 

@@ -88,7 +88,7 @@ func randomPlan(r *rand.Rand) *client.Plan {
 	p := &client.Plan{
 		Address: randomBytes(r, 29), Connect: randomBytes(r, 300), ProxyProtocol: uint8(r.IntN(3)),
 		Entries: make([]client.Entry, 1+r.IntN(4)),
-		Order:   client.Order(r.IntN(2)), Seed: r.Uint64(), First: r.Uint64(),
+		Order:   client.Order(r.IntN(2)), Check: client.Check(r.IntN(3)), Seed: r.Uint64(), First: r.Uint64(),
 		ByEntry: r.IntN(2) == 0,
 		Reuse:   r.IntN(2) == 0, Force: r.IntN(2) == 0,
 		Classic: r.IntN(2) == 0, HalfSend: r.IntN(2) == 0, Limited: r.IntN(2) == 0,
@@ -101,6 +101,7 @@ func randomPlan(r *rand.Rand) *client.Plan {
 	for i := range p.Entries {
 		p.Entries[i] = client.Entry{
 			Request: randomBytes(r, 500), Answer: http1.Answer(r.IntN(3)), Resend: r.IntN(2) == 0, Close: r.IntN(2) == 0,
+			Body: client.Body{Length: r.Uint64(), Sum: randomBytes(r, 33)},
 		}
 	}
 	if r.IntN(2) == 0 {
@@ -482,7 +483,7 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 		}},
 		{"a flag of another version", "flags", func() []byte {
 			b := only(t, AppendPlan(nil, plan), KindPlan)
-			b[1+b[0]+2+2+1] = 1 << 7
+			b[1+b[0]+2+2+1+2] = 1 << 7
 			return b
 		}},
 		{"no request", "without a request", func() []byte { return only(t, AppendPlan(nil, &client.Plan{}), KindPlan) }},
@@ -493,6 +494,9 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 			b := only(t, AppendPlan(nil, plan), KindPlan)
 			b[len(b)-1] = 2
 			return b
+		}},
+		{"a check of another version", "check of bodies", func() []byte {
+			return only(t, AppendPlan(nil, &client.Plan{Entries: plan.Entries, Check: client.BodySum + 1}), KindPlan)
 		}},
 		{"a negative duration", "out of range", func() []byte {
 			p := *plan
