@@ -308,6 +308,10 @@ func TestReadRefuses(t *testing.T) {
 		{"no workers", []string{"-w", "0"}, "workers", "neither per-client nor auto"},
 		{"workers of another word", []string{"-w", "many"}, "workers", `"many" is neither`},
 		{"no statuses", []string{"--expect", "ok"}, "expect", "list of statuses"},
+		{"a body of another word", []string{"--expect-body", "same"}, "expect-body", "none of length:N"},
+		{"a length that is none", []string{"--expect-body", "length:x"}, "expect-body", "number of bytes"},
+		{"a sum cut short", []string{"--expect-body", "sha256:00"}, "expect-body", "64 hexadecimal digits"},
+		{"a body that is not waited for", []string{"-f", "--expect-body", "first-length"}, "expect-body", "cannot be used together with --force"},
 		{"too large a share", []string{"--max-failed", "101"}, "max-failed", "percentage"},
 		{"no latency", []string{"--max-p99", "0"}, "max-p99", "above 0"},
 		{"no rate", []string{"--min-rate", "0"}, "min-rate", "above 0"},
@@ -382,6 +386,22 @@ func TestHints(t *testing.T) {
 		require.ErrorAs(t, err, &usage, link)
 		assert.Equal(t, hint, usage.Hint, link)
 	}
+}
+
+func TestReadExpectedBody(t *testing.T) {
+	sum := strings.Repeat("0f", sha256.Size)
+	raw, err := hex.DecodeString(sum)
+	require.NoError(t, err)
+	for what, want := range map[string]expected{
+		"length:5":      {check: client.BodyLength, body: client.Body{Length: 5}},
+		"sha256:" + sum: {check: client.BodySum, body: client.Body{Sum: raw}},
+		"first-length":  {check: client.BodyLength, learn: true},
+		"first-sha256":  {check: client.BodySum, learn: true},
+	} {
+		r := mustRead(t, "--expect-body", what)
+		assert.Equal(t, want, expected{r.Plan.Check, r.Learn, r.Plan.Entries[0].Body}, what)
+	}
+	assert.Zero(t, mustRead(t).Plan.Check)
 }
 
 func TestTheFirstMistakeIsTheOneToldOf(t *testing.T) {
