@@ -239,7 +239,7 @@ func (c *client) connect() step {
 // connect returns, so the first try tells and nothing is asked twice. Where the
 // request cannot go first, an empty one tells the same.
 func (c *client) establish(until int64) step {
-	first := c.entry.Request
+	first := c.entry.Request[:len(c.entry.Request)-c.entry.Later]
 	if !c.loop.bare {
 		first = nil
 	}
@@ -282,7 +282,7 @@ func (c *client) exchange(reused bool) step {
 	case c.loop.plan.Force:
 		c.drop()
 		return done
-	case whole && !c.answer.Started():
+	case whole && (!c.answer.Started() || c.answer.Interim() > 0 && c.answer.Status() == 0):
 		c.phase = stats.Waiting
 	}
 	return c.receive(reused)
@@ -292,7 +292,16 @@ func (c *client) exchange(reused bool) step {
 // still goes out, and a peer that no longer reads may have answered before: so
 // a broken connection ends the sending, not the request.
 func (c *client) sendRest(reused bool) step {
-	request := c.entry.Request
+	if c.entry.Later > 0 {
+		if s := c.askLeave(reused); s != pending || c.answered() {
+			return s
+		}
+	}
+	return c.sendAll(c.entry.Request, reused)
+}
+
+// sendAll sends what is left of a part of the request.
+func (c *client) sendAll(request []byte, reused bool) step {
 	for c.sent < len(request) {
 		n, errno := c.send(request[c.sent:])
 		switch {
@@ -316,6 +325,39 @@ func (c *client) sendRest(reused bool) step {
 	}
 	return pending
 }
+
+// leaveLimit is how long leave to send a body is waited for, in nanoseconds.
+const leaveLimit = 1e9
+
+// askLeave sends the request up to its body and waits until any answer comes:
+// an interim one gives leave, a final one makes the body needless. A target that
+// knows no such thing says nothing, and gets the body all the same.
+func (c *client) askLeave(reused bool) step {
+	head := c.entry.Request[:len(c.entry.Request)-c.entry.Later]
+	if s := c.sendAll(head, reused); s != pending {
+		return s
+	}
+	c.phase = stats.Waiting
+	for until := c.loop.readClock() + leaveLimit; c.answer.Interim() == 0 && !c.answered(); {
+		w := c.await(readable, min(until, c.deadline()))
+		if w == late && until < c.deadline() {
+			break
+		}
+		if w != ready {
+			return c.giveUp(w)
+		}
+		if s := c.read(reused); s != pending {
+			return s
+		}
+	}
+	if !c.answered() {
+		c.phase = stats.Sending
+	}
+	return pending
+}
+
+// answered reports whether a final answer has begun.
+func (c *client) answered() bool { return c.answer.Status() >= 200 }
 
 // receive waits for the answer until it is whole.
 func (c *client) receive(reused bool) step {

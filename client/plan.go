@@ -69,9 +69,9 @@ func (p *Plan) Size() int {
 // oneSegment is below the payload of a segment on any usual network.
 const oneSegment = 1200
 
-// long reports whether a request of the plan may be more than one segment.
+// long reports whether a request of the plan may be sent in more than one segment.
 func (p *Plan) long() bool {
-	return slices.ContainsFunc(p.Entries, func(e Entry) bool { return len(e.Request) > oneSegment })
+	return slices.ContainsFunc(p.Entries, func(e Entry) bool { return len(e.Request) > oneSegment || e.Later > 0 })
 }
 
 // MostEntries is how long a list of requests may be.
@@ -80,6 +80,7 @@ const MostEntries = 10_000
 // Entry is one request to send, built once in the parent.
 type Entry struct {
 	Request []byte       // as it goes over the wire
+	Later   int          // bytes at its end that wait for leave (Expect: 100-continue)
 	Answer  http1.Answer // how answers to it are framed
 	Resend  bool         // its method allows a second try after a stale connection (RFC 9110 section 9.2.2)
 	Close   bool         // it asks for the end of its connection, whatever the plan says of Reuse

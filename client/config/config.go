@@ -142,6 +142,9 @@ var exclusive = [...][]string{
 	{"unix-socket", "proxy"},
 	{"force", "keepalive"},
 	{"force", "expect-body"},
+	{"force", "expect-continue"},
+	{"http10", "expect-continue"},
+	{"http09", "expect-continue"},
 	{"http09", "keepalive"},
 	{"http09", "requests-file"},
 	{"classic", "json"},
@@ -152,7 +155,7 @@ var exclusive = [...][]string{
 // sent or how it is judged.
 var unclassic = [...]string{
 	"keepalive", "requests", "method", "header", "data", "body-file", "content-type", "auth", "cookie",
-	"user-agent", "expect", "expect-body", "rate", "ramp", "warmup", "timeout", "connect-timeout", "requests-file",
+	"user-agent", "expect", "expect-body", "expect-continue", "rate", "ramp", "warmup", "timeout", "connect-timeout", "requests-file",
 }
 
 func (b *builder) clash(option, other string) {
@@ -185,6 +188,9 @@ func (b *builder) conflicts(secure bool) {
 	}
 	if b.values.Bool("classic") && secure {
 		b.wrong("classic", "leave out --classic", "webbench knows no https")
+	}
+	if b.values.IsSet("expect-continue") && !b.values.IsSet("data") && !b.values.IsSet("body-file") && !hasList {
+		b.wrong("expect-continue", "give one with --data or --body-file", "asks for leave to send a body, and there is none")
 	}
 	for _, option := range []string{"requests-order", "seed"} {
 		if b.values.IsSet(option) && !hasList {
@@ -352,7 +358,7 @@ func (b *builder) request(r *Run, link target.URL, userAgent string) http1.Reque
 	q := http1.Request{
 		Method: b.method(), Target: link.Path, Host: link.HostHeader(), Version: b.version(r.Classic),
 		KeepAlive: b.values.Bool("keepalive"), Reload: b.values.Bool("reload"),
-		ContentType: b.values.String("content-type"), Cookie: b.values.String("cookie"),
+		Continue: b.values.Bool("expect-continue"), ContentType: b.values.String("content-type"), Cookie: b.values.String("cookie"),
 		UserAgent: userAgent, Auth: b.values.String("auth"),
 	}
 	if b.values.IsSet("user-agent") {
@@ -523,7 +529,7 @@ func (b *builder) entry(r *Run, q http1.Request) (client.Entry, http1.Version, e
 	}
 	bytes, err := q.Bytes()
 	return client.Entry{
-		Request: bytes, Answer: http1.AnswerTo(q.Method, q.Version), Resend: http1.Idempotent(q.Method), Close: !q.Reuse(),
+		Request: bytes, Answer: http1.AnswerTo(q.Method, q.Version), Resend: http1.Idempotent(q.Method), Close: !q.Reuse(), Later: q.Later(),
 	}, q.Version, err
 }
 

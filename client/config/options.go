@@ -55,6 +55,8 @@ var RunOptions = []Option{
 	{Names: []string{"reload", "r"}, Group: groupRequest, Text: "ask caches for a fresh copy (Pragma: no-cache)"},
 	{Names: []string{"data"}, Value: "S", Group: groupRequest, Text: "request body"},
 	{Names: []string{"body-file"}, Value: "F", Group: groupRequest, Text: "request body from a file, read once; - is standard input"},
+	{Names: []string{"expect-continue"}, Group: groupRequest,
+		Text: "send a body only when the target asks for it (Expect: 100-continue), or has said nothing for a second"},
 	{Names: []string{"content-type", "T"}, Value: "T", Group: groupRequest,
 		Text: "type of the body, application/x-www-form-urlencoded unless told"},
 	{Names: []string{"auth", "A"}, Value: "U:P", Group: groupRequest, Text: "basic authentication as user U with password P"},

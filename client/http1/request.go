@@ -24,6 +24,7 @@ type Request struct {
 
 	Body        []byte
 	HasBody     bool   // send Body even where it is empty
+	Continue    bool   // ask for leave before a body is sent (Expect: 100-continue)
 	ContentType string // of the body; "" means application/x-www-form-urlencoded
 
 	UserAgent string // "" sends no such line
@@ -111,7 +112,10 @@ func (r Request) lines() []Header {
 // builtin returns the lines a request has without the user's own, in order; one
 // with an empty value is not sent.
 func (r Request) builtin() []Header {
-	var contentType, contentLength, pragma string
+	var contentType, contentLength, pragma, expect string
+	if r.Continue && len(r.Body) > 0 {
+		expect = leave
+	}
 	if r.hasBody() {
 		contentType = r.ContentType
 		if contentType == "" {
@@ -134,6 +138,7 @@ func (r Request) builtin() []Header {
 		{"Connection", r.connection()},
 		{"Content-Type", contentType},
 		{"Content-Length", contentLength},
+		{"Expect", expect},
 	}
 }
 
@@ -147,6 +152,21 @@ func (r Request) connection() string {
 		return "close"
 	}
 	return ""
+}
+
+// leave is what Expect says to be told whether a body is wanted.
+const leave = "100-continue"
+
+// Later returns how many bytes at the end of the request are not to be sent
+// before the answer to the rest gives leave, or makes them needless, or does
+// not come for a while (RFC 9110 section 10.1.1).
+func (r Request) Later() int {
+	for _, h := range r.lines() {
+		if r.Version == HTTP11 && h.is("Expect") && strings.EqualFold(h.Value, leave) {
+			return len(r.Body)
+		}
+	}
+	return 0
 }
 
 // wantsBody reports whether a request of this method says so when it has no
@@ -254,6 +274,8 @@ func (r Request) checkHeaders() error {
 		switch {
 		case h.is("Transfer-Encoding"):
 			return fmt.Errorf("header %q cannot be sent: bodies are framed by their length", h.Name+": "+h.Value)
+		case h.is("Expect") && strings.EqualFold(h.Value, leave) && len(r.Body) == 0:
+			return fmt.Errorf("header %q asks for leave to send a body, and there is none", h.Name+": "+h.Value)
 		case h.is("Content-Length") && h.Value != strconv.Itoa(len(r.Body)):
 			return fmt.Errorf("header %q contradicts the body of %d bytes", h.Name+": "+h.Value, len(r.Body))
 		}

@@ -124,6 +124,7 @@ func planTimes(p *client.Plan) [7]*time.Duration {
 func appendRequest(b []byte, e *client.Entry) []byte {
 	b = appendBytes(b, e.Request)
 	b = append(b, byte(e.Answer))
+	b = binary.AppendUvarint(b, uint64(e.Later))
 	b = binary.AppendUvarint(b, e.Body.Length)
 	b = appendBytes(b, e.Body.Sum)
 	return appendBools(b, e.Resend, e.Close)
@@ -178,6 +179,9 @@ func (d *decoder) request(e *client.Entry) {
 	e.Request = d.bytes()
 	if e.Answer = http1.Answer(d.byte()); e.Answer > http1.Answer09 {
 		d.fail("kind of answer")
+	}
+	if e.Later = d.int(); e.Later > len(e.Request) {
+		d.fail("more bytes to wait than there are")
 	}
 	e.Body.Length = d.uint()
 	e.Body.Sum = d.bytes()

@@ -103,6 +103,7 @@ func randomPlan(r *rand.Rand) *client.Plan {
 			Request: randomBytes(r, 500), Answer: http1.Answer(r.IntN(3)), Resend: r.IntN(2) == 0, Close: r.IntN(2) == 0,
 			Body: client.Body{Length: r.Uint64(), Sum: randomBytes(r, 33)},
 		}
+		p.Entries[i].Later = r.IntN(len(p.Entries[i].Request) + 1)
 	}
 	if r.IntN(2) == 0 {
 		p.TLS = randomTLS(r)
@@ -483,7 +484,7 @@ func TestPlansThatCannotBeAreRefused(t *testing.T) {
 		}},
 		{"a flag of another version", "flags", func() []byte {
 			b := only(t, AppendPlan(nil, plan), KindPlan)
-			b[1+b[0]+2+2+1+2] = 1 << 7
+			b[1+b[0]+2+2+1+3] = 1 << 7
 			return b
 		}},
 		{"no request", "without a request", func() []byte { return only(t, AppendPlan(nil, &client.Plan{}), KindPlan) }},
