@@ -184,3 +184,26 @@ func TestRequestReuse(t *testing.T) {
 		assert.Equal(t, c.want, c.r.Reuse(), c.name)
 	}
 }
+
+func TestABodyWaitsForLeaveWhereItIsAskedFor(t *testing.T) {
+	post := Request{Method: "POST", Target: "/", Host: "h", Body: []byte("12345")}
+	assert.Zero(t, post.Later())
+	asked := post
+	asked.Continue = true
+	assert.Equal(t, 5, asked.Later())
+	b, err := asked.Bytes()
+	require.NoError(t, err)
+	assert.Contains(t, string(b), "\r\nExpect: 100-continue\r\n")
+	asked.Version = HTTP10
+	assert.Zero(t, asked.Later(), "HTTP/1.0 does not know it")
+	own := post
+	own.Headers = []Header{{"expect", "100-Continue"}}
+	assert.Equal(t, 5, own.Later())
+	own.Body = nil
+	_, err = own.Bytes()
+	assert.ErrorContains(t, err, "there is none")
+	none := Request{Method: "GET", Target: "/", Host: "h", Continue: true}
+	b, err = none.Bytes()
+	require.NoError(t, err)
+	assert.NotContains(t, string(b), "Expect")
+}

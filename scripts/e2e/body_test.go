@@ -3,6 +3,7 @@ package e2e
 import (
 	"crypto/sha256"
 	"fmt"
+	"io"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -58,4 +59,24 @@ func TestAFirstAnswerThatIsNoGoodOneEndsIt(t *testing.T) {
 	assert.Equal(t, 1, o.code)
 	assert.Contains(t, o.stderr, "--expect-body: the first answer to request 1 of 1 is no good one: status 5xx")
 	assert.Len(t, s.seen(), 1)
+}
+
+func TestABodyIsSentWhenItIsAskedFor(t *testing.T) {
+	t.Parallel()
+	for _, option := range [][]string{{"--expect-continue"}, {"-H", "Expect: 100-continue"}} {
+		s := serve(t, unlimited, func(c *conn) {
+			for c.head() && c.take() {
+				if c.watch(pieceGap) != quiet {
+					return // it did not wait
+				}
+				c.send("HTTP/1.1 100 Continue\r\n\r\n")
+				if _, err := io.CopyN(io.Discard, c.r, 5); err != nil || !c.answer(ok5) {
+					return
+				}
+			}
+		})
+		o := run(t, append(option, "-c", "2", "-n", "6", "-k", "--json", "--data", "hello", s.url())...)
+		o.json().counts(6, 0, 0)
+		assert.Equal(t, []string{"100-continue"}, fields(s.firstRequest(t).head, "expect"))
+	}
 }
