@@ -195,12 +195,28 @@ func (c *client) claim() bool {
 		return false
 	}
 	if c.due > l.now {
-		return c.await(0, c.due) != ended && !l.expired()
+		return c.awaitDue()
 	}
 	if l.plan.Pace.Open() && c.begun != unset {
 		c.tally.Queued++
 	}
 	return true
+}
+
+// peerCloses is how long a server that means to close gets to do so first.
+const peerCloses = 1e6
+
+// awaitDue waits for the client's time. The connection it has been served on is
+// closed in the meantime, but not at once (see closeServed).
+func (c *client) awaitDue() bool {
+	l := c.loop
+	if c.served >= 0 && c.park(0, min(c.due, l.now+peerCloses)) == ended {
+		return false
+	}
+	if c.due > l.now && c.await(0, c.due) == ended {
+		return false
+	}
+	return !l.expired()
 }
 
 // nextDue returns when the next request is due: now, or by the schedule.
@@ -295,6 +311,10 @@ func (l *loop) unfinished() (u stats.Unfinished, warmingUp uint64) {
 // until has come, or the run is over.
 func (c *client) await(want uint32, until int64) wake {
 	c.closeServed()
+	return c.park(want, until)
+}
+
+func (c *client) park(want uint32, until int64) wake {
 	c.want, c.until, c.waited = want, until, true
 	return c.loop.wait(c)
 }

@@ -3,6 +3,7 @@ package client
 import (
 	"math"
 	"math/rand/v2"
+	"syscall"
 	"testing"
 	"time"
 
@@ -197,4 +198,35 @@ func TestARunThatIsStoppedInItsWarmUpHasNoWindow(t *testing.T) {
 		assert.Zero(t, o.end)
 		assert.NotZero(t, o.warmup.Begun)
 	})
+}
+
+// Whoever closes first keeps the port for a minute: that shall be a server which means to close.
+func TestAServedConnectionIsNotClosedAtOnce(t *testing.T) {
+	for _, row := range []struct {
+		name   string
+		due    int64
+		waits  []int64
+		closed bool
+	}{
+		{"due soon", peerCloses / 2, []int64{peerCloses / 2}, false},
+		{"due later", 3 * peerCloses, []int64{peerCloses, 3 * peerCloses}, true},
+	} {
+		t.Run(row.name, func(t *testing.T) {
+			l, _ := idle(1)
+			var waits []int64
+			l.wait = func(c *client) wake {
+				waits = append(waits, c.until)
+				l.now = c.until
+				return late
+			}
+			c := &l.clients[0]
+			fd, err := syscall.Dup(0)
+			require.NoError(t, err)
+			c.served, c.due = fd, row.due
+			assert.True(t, c.awaitDue())
+			assert.Equal(t, row.waits, waits)
+			assert.Equal(t, row.closed, c.served < 0)
+			c.drop()
+		})
+	}
 }
