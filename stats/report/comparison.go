@@ -206,7 +206,7 @@ func variation(m *compare.Metric) string {
 	if m.Kind == compare.Share || m.Spread == 0 {
 		return ""
 	}
-	return fmt.Sprintf("CV %.2g %%", m.Spread*100)
+	return "CV " + units.Percent(m.Spread)
 }
 
 func disagreement(m *compare.Metric) string {
