@@ -30,6 +30,7 @@ func main() {
 var (
 	horde    = flag.String("horde", "horde", "the horde `program`")
 	webbench = flag.String("webbench", "webbench", "the webbench `program`, left out if it is not there")
+	witness  = flag.String("witness", "witness", "the minimal loop in C as a `program`, left out if it is not there")
 	rounds   = flag.Int("rounds", 5, "`N` rounds, of which the medians are taken")
 	seconds  = flag.Int("seconds", 4, "length of one run in `seconds`")
 	only     = flag.String("only", "", "do only the works whose name holds `text`")

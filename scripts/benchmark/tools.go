@@ -92,6 +92,8 @@ func keepAlive(clients int, workers string) []tool {
 		{"wrk -t1", command("wrk -t1 --latency -c "+c+" -d %d", *seconds), true},
 		{"ab -k", command("ab -q -k -c "+c+" -t %d -n 5000000", *seconds), true},
 		{"h2load --h1", command("h2load --h1 -t1 -c "+c+" -D %d", *seconds), true},
+		{"C loop, watching", []string{*witness, "watch", c, strconv.Itoa(*seconds)}, true},
+		{"C loop, polling", []string{*witness, "poll", c, strconv.Itoa(*seconds)}, true},
 		{"bombardier", command("bombardier -l -c "+c+" -d %ds", *seconds), true},
 		{"hey", command("hey -c "+c+" -z %ds", *seconds), true},
 	}
