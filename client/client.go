@@ -398,6 +398,14 @@ func (c *client) read(reused bool) step {
 	return pending
 }
 
+// input is where to receive for the client.
+func (c *client) input() []byte {
+	if c.secured != nil {
+		return c.loop.raw
+	}
+	return c.loop.buf
+}
+
 func (c *client) recv() (int, syscall.Errno) {
 	switch {
 	case c.secured != nil:

@@ -28,6 +28,7 @@ type loop struct {
 
 	clients []client
 	buf     []byte // read buffer, shared: an answer is consumed before the next read
+	raw     []byte // the same for what is to be decrypted: less, so that all of it fits into buf
 	sum     []byte // of the body at hand
 	tally   stats.Tally
 	warmup  stats.Tally // of requests that were due before the window began
@@ -148,6 +149,9 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 		clients: make([]client, plan.Clients), buf: make([]byte, 64<<10), kind: nonBlocking,
 		begin: -int64(plan.Warmup), end: never, left: plan.Requests, next: plan.Pace.First,
 		walk: newWalk(plan), long: plan.long(),
+	}
+	if crypto != nil {
+		l.raw = make([]byte, len(l.buf)/2)
 	}
 	l.tick = tickAfter(l.begin)
 	if plan.Duration > 0 {

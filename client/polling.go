@@ -42,14 +42,7 @@ func (l *loop) askPolled() {
 	for _, p := range l.asked {
 		switch c := p.client; {
 		case !p.waits():
-		case c.secured != nil: // the session itself has to receive
-			began := c.begun
-			c.ready |= readable
-			c.resume()
-			if c.begun != began {
-				answered++
-			}
-		case c.hold(recv(c.fd, l.buf)):
+		case c.hold(recv(c.fd, c.input())):
 			if missed { // asking took time since the clock was read
 				l.readClock()
 			}

@@ -67,6 +67,7 @@ type secured struct {
 	errno   syscall.Errno // with which the socket failed
 	class   stats.Class   // what the session failed of
 	err     error         // what the handshake failed of; or met after bytes that were read, for the next read
+	raw     []byte        // received, for the session to read
 	pending []byte        // written by the session, not sent
 	owed    int           // bytes of the request in it
 }
@@ -78,6 +79,7 @@ func (c *client) secure(until int64) step {
 	s := &secured{client: c, until: until}
 	s.session, c.secured = c.loop.crypto.Open(s), s
 	resumed, err := s.session.Handshake()
+	s.keep()
 	c.loop.readClock()
 	if err != nil {
 		return s.failed(err)
@@ -112,26 +114,54 @@ func (s *secured) failed(err error) step {
 // Read gives the session what the socket has.
 func (s *secured) Read(b []byte) (int, error) {
 	c := s.client
+	if len(s.raw) > 0 {
+		return s.take(b), nil
+	}
 	for {
 		if err := s.awaitReadable(); err != nil {
 			return 0, err
 		}
-		n, errno := recv(c.fd, b)
+		n, errno := c.recvRaw()
 		switch {
 		case errno == 0 && n == 0:
 			s.cut = true
 			return 0, io.EOF
 		case errno == 0:
-			if n < len(b) && !c.hungUp {
+			if n < len(c.loop.raw) && !c.hungUp {
 				c.ready &^= readable
 			}
-			return n, nil
+			s.raw = c.loop.raw[:n]
+			return s.take(b), nil
 		case !again(errno):
 			s.errno = errno
 			return 0, errno
 		}
 		c.ready &^= readable
 	}
+}
+
+// take gives out what was received and is left.
+func (s *secured) take(b []byte) int {
+	n := copy(b, s.raw)
+	s.raw = s.raw[n:]
+	return n
+}
+
+// keep saves what was received and is left from the next client, which
+// receives into the same memory.
+func (s *secured) keep() {
+	if len(s.raw) > 0 {
+		s.raw = append([]byte(nil), s.raw...)
+	}
+}
+
+// recvRaw receives into the loop's memory for what is not decrypted.
+func (c *client) recvRaw() (int, syscall.Errno) {
+	if c.held {
+		c.held = false
+		return c.heldBytes, c.heldErrno
+	}
+	return recv(c.fd, c.loop.raw)
 }
 
 // awaitReadable waits in a handshake until the socket is readable. What the
@@ -211,6 +241,7 @@ func (s *secured) recv(b []byte) (n int, errno syscall.Errno) {
 		m, s.err = s.session.Read(b[n:])
 		n += m
 	}
+	s.keep()
 	err := s.err
 	switch {
 	case err == ErrAgain && n == 0:
