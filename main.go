@@ -398,7 +398,7 @@ func (p *program) doctor(c *cli.Context) error {
 	if doctor.Worst(checks) == doctor.Fail {
 		p.code = stats.ExitFailed
 	}
-	if asked.Output.JSON {
+	if asked.Output.Stdout == "json" {
 		return doctor.JSON(p.stdout, checks)
 	}
 	return doctor.Text(p.stdout, plan, checks)
@@ -508,7 +508,7 @@ func (p *program) once(j *job, output config.Output, place stats.Repeat) (*stats
 func (p *program) series(j *job) error {
 	enough := procs.TimeWait() + procs.LocalPorts()/100 // what was there before, and a little
 	codes, rates := []int{}, []float64{}
-	text := !j.Output.JSON && !j.Classic
+	text := j.Output.Stdout == "" && !j.Classic
 	for place := (stats.Repeat{Index: 1, Of: j.Repeat}); place.Index <= place.Of; place.Index++ {
 		if place.Index > 1 {
 			if s := p.pause(j, &place, enough); s != nil {
@@ -854,8 +854,8 @@ func isLocal(err error) bool {
 func fill(result *stats.Run, o *procs.Outcome) {
 	asked := result.Workers.Asked
 	result.StartedAt, result.Measured = o.StartedAt, o.Measured
-	result.Tally, result.Unfinished, result.Lost = o.Tally, o.Unfinished, o.Lost
-	result.Series, result.Workers = o.Series, o.Workers
+	result.Tally, result.Unfinished, result.PerClient, result.Lost = o.Tally, o.Unfinished, o.PerClient, o.Lost
+	result.Series, result.Stalls, result.Workers = o.Series, o.Stalls, o.Workers
 	result.Reasons = append(result.Reasons, o.Reasons...)
 	result.Coalescing = o.Coalescing
 	result.Scheduled, result.Warmup = o.Scheduled, o.Warmup
@@ -945,6 +945,19 @@ func create(files []config.File) ([]sheet, error) {
 	return sheets, nil
 }
 
+// renderer is what writes the file, or stdout, that an option asks for.
+func renderer(option, name string) report.Renderer {
+	switch option {
+	case "csv":
+		return report.CSV
+	case "gnuplot":
+		return report.Gnuplot
+	case "hdr":
+		return report.HDR(name)
+	}
+	return report.JSON
+}
+
 func discard(sheets []sheet) {
 	for _, s := range sheets {
 		s.file.Discard()
@@ -954,7 +967,7 @@ func discard(sheets []sheet) {
 // write renders the result into its file.
 func (s *sheet) write(result *stats.Run, verdict stats.Verdict) error {
 	var text bytes.Buffer
-	err := report.JSON(&text, result, verdict)
+	err := renderer(s.Option, s.Name)(&text, result, verdict)
 	if err == nil {
 		err = s.file.Commit(text.Bytes())
 	}
@@ -968,8 +981,8 @@ func (s *sheet) write(result *stats.Run, verdict stats.Verdict) error {
 // otherwise, and then its files. What cannot be written is said; the rest is
 // written all the same.
 func (p *program) print(output config.Output, text report.Renderer, result *stats.Run, verdict stats.Verdict, sheets []sheet) error {
-	if output.JSON {
-		text = report.JSON
+	if output.Stdout != "" {
+		text = renderer(output.Stdout, "")
 	}
 	var errs []error
 	if text != nil {

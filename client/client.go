@@ -26,20 +26,23 @@ type client struct {
 	want       uint32   // what it waits for; 0 = only for time to pass
 	waited     bool     // since its last request began
 
-	tally  *stats.Tally // where its request counts: the window's or the warm-up's
-	phase  stats.Phase
-	due    int64 // when the request under way was to begin; in a closed loop it is when it began
-	begun  int64 // when it began
-	first  int64 // when the first byte of its answer came, unset before
-	until  int64 // when the present wait is over, ready or not
-	pause  int64 // length of the last pause after a failed connect
-	sent   int   // bytes of the request
-	turn   int   // the entry of the plan under way, or the last one
-	entry  *Entry
-	got    uint64 // bytes of its answer
-	why    failure
-	answer http1.Parser
-	digest hash.Hash // of the body of the answer, nil = not asked for
+	tally     *stats.Tally // where its request counts: the window's or the warm-up's
+	phase     stats.Phase
+	due       int64 // when the request under way was to begin; in a closed loop it is when it began
+	begun     int64 // when it began
+	connected int64 // when it had its connection
+	first     int64 // when the first byte of its answer came, unset before
+	until     int64 // when the present wait is over, ready or not
+	pause     int64 // length of the last pause after a failed connect
+	sent      int   // bytes of the request
+	turn      int   // the entry of the plan under way, or the last one
+	entry     *Entry
+	got       uint64 // bytes of its answer
+	why       failure
+	answer    http1.Parser
+	digest    hash.Hash // of the body of the answer, nil = not asked for
+
+	succeeded int64 // requests of the window
 
 	held      bool // what the wait itself received, for the next read
 	heldBytes int
@@ -107,6 +110,7 @@ func (c *client) request() step {
 	if c.fd < 0 {
 		return c.requestAnew()
 	}
+	c.connected = c.begun
 	tally.Reused++
 	c.sent = 0
 	s := c.exchange(true)
@@ -153,10 +157,15 @@ func (c *client) count(result step) {
 		}
 		return
 	}
+	if tally == &c.loop.tally {
+		c.succeeded++
+	}
 	tally.Succeeded++
 	tally.Total.Record(now - c.due)
+	tally.Processing.Record(now - c.connected)
 	if c.first != unset {
 		tally.FirstByte.Record(c.first - c.due)
+		tally.Waiting.Record(c.first - c.connected)
 	}
 	if c.loop.plan.Pace.Open() {
 		tally.Service.Record(now - c.begun)
@@ -227,10 +236,13 @@ func (c *client) connect() step {
 			return s
 		}
 	}
+	c.connected = c.loop.now
 	tally.Opened++
-	tally.Connect.Record(c.loop.now - began)
+	tally.Connect.Record(c.connected - began)
 	if c.loop.crypto != nil {
-		return c.secure(until)
+		s := c.secure(until)
+		c.connected = c.loop.now
+		return s
 	}
 	return done
 }
@@ -432,6 +444,7 @@ func (c *client) feed(b []byte) step {
 	c.phase = stats.Receiving
 	tally.BytesRead += uint64(len(b))
 	c.got += uint64(len(b))
+	tally.Heard(c.loop.now)
 	body := c.answer.Body()
 	n, state := c.answer.Feed(b)
 	tally.BytesBody += c.answer.Body() - body

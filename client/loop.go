@@ -88,11 +88,12 @@ type coroutine struct {
 // Ending is how a worker's run ended. Times are nanoseconds.
 type Ending struct {
 	Unfinished    stats.Unfinished
-	WarmingUp     uint64 // requests of the warm-up that were still under way
-	At            int64  // since the release
-	Coalesced     int64  // slept to let answers collect, in all
-	LongestMoment int64  // and at once
-	Lag           int64  // by how much the clock was looked at too late, at worst
+	WarmingUp     uint64          // requests of the warm-up that were still under way
+	PerClient     stats.Histogram // how many requests of each client succeeded
+	At            int64           // since the release
+	Coalesced     int64           // slept to let answers collect, in all
+	LongestMoment int64           // and at once
+	Lag           int64           // by how much the clock was looked at too late, at worst
 
 	clients []client
 }
@@ -134,7 +135,8 @@ func Run(plan *Plan, crypto Crypto, clock Clock, control int, report func(second
 		l.broken = l.hand(true)
 	}
 	end := Ending{
-		At: l.now, Coalesced: l.coalesce.slept, LongestMoment: l.coalesce.longest, Lag: l.lag, clients: l.clients,
+		PerClient: l.perClient(), At: l.now,
+		Coalesced: l.coalesce.slept, LongestMoment: l.coalesce.longest, Lag: l.lag, clients: l.clients,
 	}
 	end.Unfinished, end.WarmingUp = l.unfinished()
 	if l.broken != nil {
@@ -304,11 +306,19 @@ func (l *loop) unfinished() (u stats.Unfinished, warmingUp uint64) {
 			warmingUp++
 		default:
 			u.Count[c.phase]++
-			u.Oldest = max(u.Oldest, l.now-c.begun)
+			u.Ages.Record(l.now - c.due)
 			u.ClientTime += l.now - c.begun
 		}
 	}
+	u.Oldest = u.Ages.Max()
 	return u, warmingUp
+}
+
+func (l *loop) perClient() (h stats.Histogram) {
+	for i := range l.clients {
+		h.Record(l.clients[i].succeeded)
+	}
+	return h
 }
 
 // await parks the client until its socket reports something of want, the time

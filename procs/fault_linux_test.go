@@ -77,6 +77,9 @@ func counted(begun, succeeded int) *stats.Tally {
 func ended(at time.Duration, waiting uint64) *wire.Final {
 	f := &wire.Final{End: at}
 	f.Unfinished.Count[stats.Waiting] = waiting
+	for range waiting {
+		f.Unfinished.Ages.Record(0)
+	}
 	return f
 }
 

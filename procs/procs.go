@@ -33,11 +33,13 @@ type Outcome struct {
 	Signal     os.Signal // that ended the run, nil if none did
 	Tally      stats.Tally
 	Unfinished stats.Unfinished
+	PerClient  stats.Histogram // how many requests of each client succeeded; of workers that were not lost
 	Lost       uint64
 	Scheduled  uint64 // starts of an open loop that were due in the window
 	Warmup     stats.Warmup
 	Coalescing stats.Coalescing
 	Series     []stats.Second
+	Stalls     []stats.Stall
 	Workers    stats.Workers
 	ParentCPU  time.Duration // CPU that this process used from the release to the end
 	Reasons    []string

@@ -42,6 +42,7 @@ type run struct {
 	interval   stats.Tally // of the frame at hand
 	unfinished stats.Unfinished
 	warmup     stats.Warmup
+	perClient  stats.Histogram // requests of each client that succeeded
 	coalescing stats.Coalescing
 	lost       uint64
 	series     stats.Series
@@ -569,12 +570,16 @@ func (r *run) takeFinal(c *child, payload []byte) error {
 	if under := c.warmup.underWay(); under != final.WarmingUp {
 		return fmt.Errorf("%d requests of the warm-up under way, %d of them accounted for", under, final.WarmingUp)
 	}
+	if n := final.PerClient.Count(); n > uint64(c.clients) {
+		return fmt.Errorf("%d clients, %d of them accounted for", c.clients, n)
+	}
 	if final.End > max(r.elapsed(), 0)+time.Second {
 		return fmt.Errorf("its end after %v has not come", final.End)
 	}
 	c.state, c.final = finished, final
 	r.lastSign = time.Now()
-	r.unfinished.Add(final.Unfinished)
+	r.unfinished.Add(&final.Unfinished)
+	r.perClient.Add(&final.PerClient)
 	r.warmup.Unfinished += final.WarmingUp
 	r.coalescing.Slept += final.Coalesced
 	r.coalescing.Longest = max(r.coalescing.Longest, final.LongestMoment)
@@ -594,10 +599,11 @@ func (r *run) outcome() *Outcome {
 	out := &Outcome{
 		StartedAt: r.startedAt, Measured: r.measured, Tally: r.tally, Unfinished: r.unfinished,
 		Lost: r.lost, Scheduled: r.scheduled(r.measured), Warmup: r.warmup, Coalescing: r.coalescing,
-		Workers: r.workers(), ParentCPU: r.looks.used,
+		PerClient: r.perClient, Workers: r.workers(), ParentCPU: r.looks.used,
 	}
 	out.Reasons = r.reasons // what the workers said of their ends is in
 	out.Series = r.series.Seconds(out.Measured)
+	out.Stalls = r.series.Stalls(out.Measured, r.tally.Succeeded)
 	if s := r.first.Load(); s != nil && r.cutShort {
 		out.Signal = *s
 	}

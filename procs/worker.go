@@ -122,7 +122,7 @@ func (w *worker) drive(plan *client.Plan, crypto client.Crypto, release int64) e
 	}
 	defer end.Close()
 	w.out = wire.AppendFinal(w.out, &wire.Final{
-		Unfinished: end.Unfinished, WarmingUp: end.WarmingUp, End: time.Duration(end.At),
+		Unfinished: end.Unfinished, WarmingUp: end.WarmingUp, PerClient: end.PerClient, End: time.Duration(end.At),
 		Coalesced: time.Duration(end.Coalesced), LongestMoment: time.Duration(end.LongestMoment), Lag: time.Duration(end.Lag),
 		StartCPU: w.before.cpu, CPUTime: cpuTime() - w.before.cpu, RunDelay: w.delaySince(),
 	})

@@ -1,6 +1,7 @@
 package stats
 
 import (
+	"iter"
 	"math"
 	"math/bits"
 )
@@ -171,19 +172,23 @@ func (h *Histogram) StdDev() float64 {
 // duration that at least q of all are not above, as the middle of its bucket,
 // within 0.4 % and never outside Min … Max.
 func (h *Histogram) Quantile(q float64) int64 {
-	if h.count == 0 {
-		return 0
-	}
+	return h.atRank(h.rank(q))
+}
+
+// rank is the place of quantile q among all values, from 1.
+func (h *Histogram) rank(q float64) uint64 {
 	rank := uint64(math.Ceil(q * float64(h.count) * (1 - 1e-12)))
-	rank = min(max(rank, 1), h.count)
-	if rank == h.count {
+	return min(max(rank, 1), h.count)
+}
+
+func (h *Histogram) atRank(rank uint64) int64 {
+	if rank >= h.count {
 		return h.max
 	}
 	var seen uint64
 	for i, n := range h.Filled() {
 		if seen += n; seen >= rank {
-			mid := (lowerBound(i) + lowerBound(i+1) - 1) / 2
-			return min(max(mid, h.min), h.max)
+			return h.middle(i)
 		}
 	}
 	return h.max
@@ -202,6 +207,31 @@ func (h *Histogram) Buckets() []Bucket {
 		out = append(out, Bucket{lowerBound(i), n})
 	}
 	return out
+}
+
+// Values yields in rising order each value as Quantile tells it, and how many
+// there are of it. The greatest is exact; for it stand those too long for any
+// bucket, too.
+func (h *Histogram) Values() iter.Seq2[int64, uint64] {
+	return func(yield func(int64, uint64) bool) {
+		greatest := max(h.over, min(h.count, 1))
+		left := h.count - greatest
+		for i, n := range h.Filled() {
+			n = min(n, left)
+			left -= n
+			if n > 0 && !yield(h.middle(i), n) {
+				return
+			}
+		}
+		if greatest > 0 {
+			yield(h.max, greatest)
+		}
+	}
+}
+
+// middle stands for all values of a bucket.
+func (h *Histogram) middle(i int) int64 {
+	return min(max((lowerBound(i)+lowerBound(i+1)-1)/2, h.min), h.max)
 }
 
 // Over returns how many values were too long for any bucket.

@@ -118,6 +118,26 @@ func TestValuesTooLongForAnyBucketAreCounted(t *testing.T) {
 	assert.Equal(t, uint64(4), sum.Count())
 }
 
+func TestValuesAreAllThatWasRecorded(t *testing.T) {
+	rng := rand.New(rand.NewPCG(3, 4))
+	for n := range 200 {
+		var h Histogram
+		for range n {
+			h.Record(rng.Int64() >> rng.IntN(63))
+		}
+		var count uint64
+		last := int64(-1)
+		for value, n := range h.Values() {
+			assert.Less(t, last, value+1)
+			last, count = value, count+n
+		}
+		assert.Equal(t, h.Count(), count)
+		if n > 0 {
+			assert.Equal(t, h.Max(), last)
+		}
+	}
+}
+
 func TestANegativeDurationCountsAsZero(t *testing.T) {
 	h := recorded(-5, 10)
 	assert.Equal(t, uint64(2), h.Count())

@@ -20,8 +20,10 @@ type Run struct {
 	Scheduled  uint64 // starts that an open loop's schedule had in the window
 	Warmup     Warmup
 	Unfinished Unfinished
-	Lost       uint64 // requests begun by workers that died before they could say how these ended
+	PerClient  Histogram // how many requests of each client succeeded; of clients whose workers were not lost
+	Lost       uint64    // requests begun by workers that died before they could say how these ended
 	Series     []Second
+	Stalls     []Stall
 	Coalescing Coalescing
 
 	Workers   Workers
@@ -102,9 +104,11 @@ type Coalescing struct{ Slept, Longest time.Duration }
 // CoalesceShare is what such a sleep is at most, as a share of the median latency.
 const CoalesceShare = 0.05
 
-// Second is one second of the run's time line.
+// Second is one entry of the run's time line: a second, or more of them where a
+// long run has been merged to bound its memory.
 type Second struct {
 	At         time.Duration // its begin, since the release; below 0 in the warm-up
+	Length     time.Duration
 	Succeeded  uint64
 	Failed     uint64
 	Unfinished uint64 // under way at its end
@@ -112,7 +116,17 @@ type Second struct {
 	P50        int64  // ns, of requests that succeeded in it; 0 if none did
 	P99        int64
 	Max        int64
+	Classes    []ClassCount // of what failed in it
 }
+
+// ClassCount counts failed requests of one class.
+type ClassCount struct {
+	Class Class
+	Count uint64
+}
+
+// Stall is a time in which no byte of an answer came to any client.
+type Stall struct{ From, To time.Duration }
 
 // Warmup counts the requests that were due before the window began: they are in
 // the time line, and nowhere else.

@@ -43,6 +43,12 @@ func (h *Histogram) LoadBucket(i int, n uint64) bool {
 	if i < 0 || i >= bucketCount {
 		return false
 	}
+	if h.lo == h.hi && n <= uint64(fewValues-h.kept) { // thousands of last words stay in memory
+		for range n {
+			h.insert(uint16(i))
+		}
+		return true
+	}
 	h.touch(i, n)
 	return true
 }

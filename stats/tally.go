@@ -28,16 +28,24 @@ type Tally struct {
 
 	// Queued counts the requests of an open loop that were due when no client was free.
 	Queued uint64
+	// The first and the last time at which bytes of an answer came; both are 0
+	// if none did.
+	FirstHeard, LastHeard int64
 
 	Statuses []StatusCount
 	Failures []Failure
 
-	// Latencies of succeeded requests count from when they were due: in a closed
-	// loop that is when they begin.
-	Total     Histogram // to the answer complete
-	FirstByte Histogram // to its first byte
 	Connect   Histogram // connections established
 	Handshake Histogram // TLS handshakes made
+
+	// Latencies of succeeded requests count from when they were due, in a closed
+	// loop that is when they begin, or from when they had their connection.
+	Total      Histogram // due to last byte
+	FirstByte  Histogram // due to first byte
+	Processing Histogram // connected to last byte
+	Waiting    Histogram // connected to first byte
+
+	FailedAfter Histogram // begun to its failure, failed requests
 
 	// An open loop alone has these two.
 	Service Histogram // of succeeded requests, from when they did begin
@@ -79,6 +87,7 @@ func addStatus(counts []StatusCount, status int, n uint64) []StatusCount {
 // Fail counts one failed request that ended at the time at after spent ns.
 func (t *Tally) Fail(class Class, phase Phase, errno int, at, spent int64) {
 	t.Failed++
+	t.FailedAfter.Record(spent)
 	t.addFailure(Failure{class, phase, errno, 1, spent, at, at})
 }
 
@@ -94,6 +103,24 @@ func (t *Tally) addFailure(f Failure) {
 		}
 	}
 	t.Failures = append(t.Failures, f)
+}
+
+// Heard notes that bytes of an answer came at the time at.
+func (t *Tally) Heard(at int64) {
+	if t.FirstHeard == 0 {
+		t.FirstHeard = at
+	}
+	t.LastHeard = at
+}
+
+func (t *Tally) addHeard(o *Tally) {
+	switch {
+	case o.LastHeard == 0:
+	case t.LastHeard == 0:
+		t.FirstHeard, t.LastHeard = o.FirstHeard, o.LastHeard
+	default:
+		t.FirstHeard, t.LastHeard = min(t.FirstHeard, o.FirstHeard), max(t.LastHeard, o.LastHeard)
+	}
 }
 
 // Add adds all that o counted.
@@ -118,29 +145,32 @@ func (t *Tally) Add(o *Tally) {
 	for _, f := range o.Failures {
 		t.addFailure(f)
 	}
-	for i, h := range o.Histograms() {
-		t.Histograms()[i].Add(h)
-	}
 	t.Entries.add(&o.Entries)
+	t.addHeard(o)
+	from := o.Histograms()
+	for i, h := range t.Histograms() {
+		h.Add(from[i])
+	}
 }
 
 // Histograms are all that a tally holds, always in the same order.
-func (t *Tally) Histograms() [6]*Histogram {
-	return [...]*Histogram{&t.Total, &t.Connect, &t.Handshake, &t.FirstByte, &t.Service, &t.SendLag}
+func (t *Tally) Histograms() [9]*Histogram {
+	return [...]*Histogram{
+		&t.Total, &t.Connect, &t.Handshake, &t.FirstByte, &t.Processing, &t.Waiting, &t.FailedAfter, &t.Service, &t.SendLag,
+	}
 }
 
 // Reset empties the tally and keeps its memory.
 func (t *Tally) Reset() {
-	kept := *t
-	for _, h := range kept.Histograms() {
+	for _, h := range t.Histograms() {
 		h.Reset()
 	}
-	kept.Entries.reset()
+	t.Entries.reset()
 	*t = Tally{
 		Statuses: t.Statuses[:0], Failures: t.Failures[:0],
-		Total: kept.Total, Connect: kept.Connect, Handshake: kept.Handshake, FirstByte: kept.FirstByte,
-		Service: kept.Service, SendLag: kept.SendLag,
-		Entries: kept.Entries,
+		Total: t.Total, Connect: t.Connect, Handshake: t.Handshake, FirstByte: t.FirstByte,
+		Processing: t.Processing, Waiting: t.Waiting, FailedAfter: t.FailedAfter,
+		Service: t.Service, SendLag: t.SendLag, Entries: t.Entries,
 	}
 }
 
@@ -148,6 +178,7 @@ func (t *Tally) Reset() {
 type Unfinished struct {
 	Count  [PhaseCount]uint64 // by phase; Idle is not used
 	Oldest int64              // ns since the oldest of them began
+	Ages   Histogram          // and each of them: what it would have taken at least
 
 	ClientTime int64 // ns since each of them began, in all
 }
@@ -162,10 +193,11 @@ func (u *Unfinished) Sum() uint64 {
 }
 
 // Add adds another worker's snapshot.
-func (u *Unfinished) Add(o Unfinished) {
+func (u *Unfinished) Add(o *Unfinished) {
 	for i := range u.Count {
 		u.Count[i] += o.Count[i]
 	}
 	u.Oldest = max(u.Oldest, o.Oldest)
 	u.ClientTime += o.ClientTime
+	u.Ages.Add(&o.Ages)
 }

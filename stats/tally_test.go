@@ -34,6 +34,9 @@ func happen(rng *rand.Rand, tallies ...*Tally) {
 		t.Status(status)
 		t.Total.Record(spent)
 		t.FirstByte.Record(spent / 2)
+		t.Processing.Record(spent * 8 / 9)
+		t.Waiting.Record(spent / 3)
+		t.addHeard(&Tally{FirstHeard: at, LastHeard: at})
 	}
 }
 
@@ -47,7 +50,9 @@ func sorted(t Tally) Tally {
 
 // counts strips the histograms, whose floating point sums depend on the order.
 func counts(t Tally) Tally {
-	t.Total, t.Connect, t.FirstByte = Histogram{}, Histogram{}, Histogram{}
+	for _, h := range t.Histograms() {
+		*h = Histogram{}
+	}
 	return t
 }
 
@@ -69,9 +74,9 @@ func TestMergingTalliesInAnyOrderEqualsCountingAll(t *testing.T) {
 	}
 	all, sum = sorted(all), sorted(sum)
 	assert.Equal(t, counts(all), counts(sum))
-	assertSame(t, &all.Total, &sum.Total)
-	assertSame(t, &all.Connect, &sum.Connect)
-	assertSame(t, &all.FirstByte, &sum.FirstByte)
+	for i, h := range all.Histograms() {
+		assertSame(t, h, sum.Histograms()[i])
+	}
 	assert.Equal(t, sum.Begun, sum.Succeeded+sum.Failed)
 }
 
@@ -96,7 +101,9 @@ func TestAResetTallyIsEmpty(t *testing.T) {
 	tally.Reset()
 	assert.Empty(t, tally.Statuses)
 	assert.Empty(t, tally.Failures)
-	assert.Zero(t, tally.Total.Count()+tally.Connect.Count()+tally.FirstByte.Count())
+	for _, h := range tally.Histograms() {
+		assert.Zero(t, h.Count())
+	}
 	tally.Statuses, tally.Failures = nil, nil
 	assert.Equal(t, Tally{}, counts(tally))
 }
@@ -112,9 +119,23 @@ func TestCountingDoesNotAllocateOnceAKindIsKnown(t *testing.T) {
 	assert.Zero(t, testing.AllocsPerRun(100, count))
 }
 
+func TestHeardIsTheFirstAndTheLastTime(t *testing.T) {
+	var a, b, none Tally
+	for _, at := range []int64{5, 7, 9} {
+		a.Heard(at)
+	}
+	b.Heard(3)
+	a.Add(&none)
+	assert.Equal(t, []int64{5, 9}, []int64{a.FirstHeard, a.LastHeard})
+	none.Add(&a)
+	assert.Equal(t, []int64{5, 9}, []int64{none.FirstHeard, none.LastHeard})
+	a.Add(&b)
+	assert.Equal(t, []int64{3, 9}, []int64{a.FirstHeard, a.LastHeard})
+}
+
 func TestUnfinishedAddsCountsAndKeepsTheOldest(t *testing.T) {
 	a := Unfinished{Count: [PhaseCount]uint64{Connecting: 1, Waiting: 2}, Oldest: 5}
-	a.Add(Unfinished{Count: [PhaseCount]uint64{Waiting: 4, Receiving: 8}, Oldest: 3})
+	a.Add(&Unfinished{Count: [PhaseCount]uint64{Waiting: 4, Receiving: 8}, Oldest: 3})
 	assert.Equal(t, Unfinished{Count: [PhaseCount]uint64{Connecting: 1, Waiting: 6, Receiving: 8}, Oldest: 5}, a)
 	assert.Equal(t, uint64(15), a.Sum())
 }

@@ -260,14 +260,28 @@ func (v *Verdict) judgeThresholds(r *Run, limits Thresholds) {
 		v.say("--max-failed %s crossed: %s failed (%s of %s that ended)",
 			plain(*limits.MaxFailed*100)+" %", units.Share(t.Failed, ended), units.Count(t.Failed), units.Count(ended))
 	}
-	p99 := time.Duration(t.Total.Quantile(0.99))
-	if limits.MaxP99 != nil && t.Total.Count() > 0 && p99 > *limits.MaxP99 {
-		v.raise(ExitThreshold)
-		v.say("--max-p99 %v crossed: 99 %% of the requests that succeeded took up to %v", *limits.MaxP99, p99.Round(time.Microsecond))
-	}
+	v.judgeP99(r, limits.MaxP99)
 	if rate := r.PerSecond(t.Succeeded); limits.MinRate != nil && rate < *limits.MinRate {
 		v.raise(ExitThreshold)
 		v.say("--min-rate %s crossed: %.2f requests/s succeeded", plain(*limits.MinRate), rate)
+	}
+}
+
+// judgeP99 counts the unfinished with what they took at least: a target that
+// hangs must not pass by what it answered before.
+func (v *Verdict) judgeP99(r *Run, limit *time.Duration) {
+	total := &r.Tally.Total
+	if limit == nil || total.Count() == 0 {
+		return
+	}
+	p99, all := time.Duration(total.Quantile(0.99)), time.Duration(NewCensored(total, &r.Unfinished.Ages).AtLeast(0.99))
+	switch {
+	case p99 > *limit:
+		v.raise(ExitThreshold)
+		v.say("--max-p99 %v crossed: 99 %% of the requests that succeeded took up to %v", *limit, p99.Round(time.Microsecond))
+	case all > *limit:
+		v.raise(ExitThreshold)
+		v.say("--max-p99 %v crossed: with the %s unfinished requests the 99th percentile is %v at least", *limit, units.Count(r.Unfinished.Sum()), all.Round(time.Microsecond))
 	}
 }
 

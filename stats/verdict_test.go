@@ -151,6 +151,15 @@ var judgements = []struct {
 			" | --min-rate 10000000 crossed: 100.00 requests/s succeeded",
 	},
 	{
+		name: "a target that hung after good answers", happens: func(r *Run) {
+			r.Tally.Begun += 50
+			r.Unfinished.Count[Waiting] = 50
+			times(&r.Unfinished.Ages, 50, 9*time.Second)
+		},
+		limits: Thresholds{MaxP99: set(time.Second)}, exit: 4, valid: true,
+		reasons: "--max-p99 1s crossed: with the 50 unfinished requests the 99th percentile is 9s at least",
+	},
+	{
 		name: "thresholds met exactly are not crossed", happens: func(r *Run) { r.Tally.Begun++; r.Tally.Fail(Refused, Connecting, 0, 0, 0) },
 		limits: Thresholds{MaxFailed: set(1.0 / 1001), MaxP99: set(20 * time.Millisecond), MinRate: set(100.0)}, valid: true,
 	},

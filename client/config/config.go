@@ -147,7 +147,6 @@ var exclusive = [...][]string{
 	{"http09", "expect-continue"},
 	{"http09", "keepalive"},
 	{"http09", "requests-file"},
-	{"classic", "json"},
 	{"classic", "calibrate"},
 }
 

@@ -107,7 +107,7 @@ var RunOptions = []Option{
 	{Names: []string{"calibrate"}, Group: groupWorkers,
 		Text: "after the run, measure what this host can generate: the same clients for up to 5 s against a target that does nothing; remembered for later runs of the kind"},
 
-	output, jsonOutput,
+	output, jsonOutput, csvOutput, gnuplotOutput, hdrOutput,
 	{Names: []string{"classic"}, Group: groupOutput,
 		Text: "exactly webbench 1.5: its request, its arithmetic, its two lines; also when called as webbench"},
 	{Names: []string{"quiet", "q"}, Group: groupOutput, Text: "no live progress"},
@@ -117,7 +117,7 @@ var RunOptions = []Option{
 }
 
 // ReportOptions are the options of a saved result's rendering.
-var ReportOptions = []Option{output, jsonOutput, help, version}
+var ReportOptions = []Option{output, jsonOutput, csvOutput, gnuplotOutput, hdrOutput, help, version}
 
 // ServeOptions are the options of the embedded target.
 var ServeOptions = []Option{
@@ -132,6 +132,12 @@ var ServeOptions = []Option{
 var (
 	output     = Option{Names: []string{"output", "o"}, Value: "F", Group: groupOutput, Text: "write the result file (JSON)"}
 	jsonOutput = Option{Names: []string{"json"}, Group: groupOutput, Text: "the result file on stdout instead of the report"}
+	csvOutput  = Option{Names: []string{"csv"}, Value: "F", Group: groupOutput,
+		Text: "write percentiles and time line as a table (CSV); - is stdout, instead of the report"}
+	gnuplotOutput = Option{Names: []string{"gnuplot"}, Value: "F", Group: groupOutput,
+		Text: "write the columns of ab's -g for gnuplot, made from the histograms; - is stdout"}
+	hdrOutput = Option{Names: []string{"hdr"}, Value: "F", Repeat: true, Group: groupOutput,
+		Text: "write the latency for HdrHistogram's tools: an encoded log if F ends in .hlog, else percentiles as text (.hgrm); repeatable, - is stdout"}
 )
 
 // CompareOptions are the options of a comparison.

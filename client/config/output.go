@@ -9,8 +9,8 @@ import (
 
 // Output is what is wanted of a result beside the report, or in its place.
 type Output struct {
-	JSON  bool // the result file on stdout instead of the report
-	Files []File
+	Stdout string // the option whose rendering takes the report's place on stdout, "" = none
+	Files  []File
 }
 
 // File is a rendering of a result, by the option that asks for it.
@@ -28,8 +28,8 @@ func (o Output) Numbered(index, of int) Output {
 	return o
 }
 
-// renderings are the options that name a file to write.
-var renderings = [...]string{"output"}
+// exports are the options that name a file to write, or with "-" want it on stdout.
+var exports = [...]string{"csv", "gnuplot", "hdr"}
 
 // ReadOutput checks the options of a command that only renders.
 func ReadOutput(v Values) (Output, error) {
@@ -39,16 +39,50 @@ func ReadOutput(v Values) (Output, error) {
 }
 
 func (b *builder) output() Output {
-	out := Output{JSON: b.values.Bool("json")}
-	for _, option := range renderings {
+	var out Output
+	if b.values.Bool("json") {
+		b.toStdout(&out, "json")
+	}
+	if b.values.IsSet("output") {
+		name := b.values.String("output")
+		if name == "" || name == "-" {
+			b.wrong("output", "--json prints the result on stdout", "%q is not the name of a file", name)
+		}
+		out.Files = append(out.Files, File{"output", name})
+	}
+	for _, option := range exports {
 		if !b.values.IsSet(option) {
 			continue
 		}
-		name := b.values.String(option)
-		if name == "" || name == "-" {
-			b.wrong(option, "--json prints the result on stdout", "%q is not the name of a file", name)
+		for _, name := range b.names(option) {
+			switch name {
+			case "":
+				b.wrong(option, "- is stdout", "%q is not the name of a file", name)
+			case "-":
+				b.toStdout(&out, option)
+			default:
+				out.Files = append(out.Files, File{option, name})
+			}
 		}
-		out.Files = append(out.Files, File{option, name})
 	}
 	return out
+}
+
+// names are the values of an option, of which only --hdr may have several.
+func (b *builder) names(option string) []string {
+	if option == "hdr" {
+		return b.values.StringSlice(option)
+	}
+	return []string{b.values.String(option)}
+}
+
+// toStdout gives stdout to one option.
+func (b *builder) toStdout(out *Output, option string) {
+	switch {
+	case out.Stdout != "":
+		b.clash(option, out.Stdout)
+	case b.values.Bool("classic"):
+		b.clash(option, "classic")
+	}
+	out.Stdout = option
 }

@@ -36,7 +36,7 @@ import (
 const Magic = "horde-wire 1\n"
 
 // What a reader believes a frame may hold, in bytes: a plan has the requests
-// in it, a report six full histograms and what it counted of each of them.
+// in it, a report nine full histograms and what it counted of each of them.
 const (
 	MaxPlan   = 1 << 30
 	MaxReport = 1 << 24
@@ -266,11 +266,12 @@ func ReadInterval(payload []byte, t *stats.Tally) (second int, err error) {
 // Final is a worker's last word.
 type Final struct {
 	Unfinished stats.Unfinished
-	WarmingUp  uint64        // requests of the warm-up still under way
-	End        time.Duration // when it stopped counting, since the release
-	StartCPU   time.Duration // CPU it used until the release
-	CPUTime    time.Duration // and since
-	RunDelay   time.Duration // time its threads waited for a CPU since it was ready; -1 = unknown
+	WarmingUp  uint64          // requests of the warm-up still under way
+	PerClient  stats.Histogram // how many requests of each client succeeded
+	End        time.Duration   // when it stopped counting, since the release
+	StartCPU   time.Duration   // CPU it used until the release
+	CPUTime    time.Duration   // and since
+	RunDelay   time.Duration   // time its threads waited for a CPU since it was ready; -1 = unknown
 
 	Coalesced     time.Duration // slept to let answers collect, in all
 	LongestMoment time.Duration // and at once
@@ -290,7 +291,8 @@ func AppendFinal(b []byte, f *Final) []byte {
 	for _, d := range durations(f) {
 		b = binary.AppendVarint(b, int64(*d))
 	}
-	return end(b, start)
+	b = appendHistogram(b, &f.Unfinished.Ages)
+	return end(appendHistogram(b, &f.PerClient), start)
 }
 
 func durations(f *Final) [7]*time.Duration {
@@ -310,6 +312,11 @@ func ReadFinal(payload []byte) (Final, error) {
 	for _, v := range durations(&f) {
 		*v = time.Duration(d.signed())
 	}
+	d.histogram(&f.Unfinished.Ages)
+	d.histogram(&f.PerClient)
+	if f.Unfinished.Ages.Count() != f.Unfinished.Sum() || f.Unfinished.Ages.Max() != f.Unfinished.Oldest {
+		d.fail("ages of other requests than those under way")
+	}
 	if f.Unfinished.Oldest < 0 || f.Unfinished.Oldest > int64(f.End) {
 		d.fail("a request older than the run")
 	}
@@ -327,6 +334,8 @@ func appendTally(b []byte, t *stats.Tally) []byte {
 	for _, n := range counters(t) {
 		b = binary.AppendUvarint(b, *n)
 	}
+	b = binary.AppendVarint(b, t.FirstHeard)
+	b = binary.AppendVarint(b, t.LastHeard)
 	b = appendStatuses(b, t.Statuses)
 	b = binary.AppendUvarint(b, uint64(len(t.Failures)))
 	for _, f := range t.Failures {
@@ -356,6 +365,9 @@ func (d *decoder) tally(t *stats.Tally) {
 	for _, n := range counters(t) {
 		*n = d.count()
 	}
+	if t.FirstHeard, t.LastHeard = d.signed(), d.signed(); t.FirstHeard > t.LastHeard {
+		d.fail("heard last before first")
+	}
 	t.Statuses = d.statuses(t.Statuses)
 	var failed uint64
 	for range d.length() {
@@ -380,6 +392,9 @@ func (d *decoder) tally(t *stats.Tally) {
 	}
 	if n := t.Service.Count(); n > 0 && n != t.Succeeded || t.SendLag.Count() > t.Begun {
 		d.fail("more latencies of an open loop than requests")
+	}
+	if t.FailedAfter.Count() != t.Failed {
+		d.fail("failed is not the number of latencies")
 	}
 	d.entries(t)
 }

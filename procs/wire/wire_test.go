@@ -34,34 +34,43 @@ func randomTally(r *rand.Rand) *stats.Tally {
 	t := &stats.Tally{
 		Begun: number(r), BytesRead: number(r), BytesWritten: number(r), BytesBody: number(r),
 		Opened: number(r), Reused: number(r), Resent: number(r), NoConn: number(r), Resumed: number(r), Overslept: number(r), Queued: number(r), Paused: number(r),
+		LastHeard: signedNumber(r),
 	}
+	t.FirstHeard = min(signedNumber(r), t.LastHeard)
 	for range r.IntN(6) {
 		t.Statuses = append(t.Statuses, stats.StatusCount{Status: r.IntN(1000), Count: number(r)})
 	}
 	for range r.IntN(6) {
 		class := stats.Class(1 + r.IntN(int(stats.Other)))
 		f := stats.Failure{
-			Class: class, Phase: stats.Phase(r.IntN(int(stats.PhaseCount))), Errno: r.IntN(134), Count: number(r) >> 4,
+			Class: class, Phase: stats.Phase(r.IntN(int(stats.PhaseCount))), Errno: r.IntN(134), Count: r.Uint64N(40),
 			ClientTime: signedNumber(r), FirstAt: signedNumber(r), LastAt: signedNumber(r),
 		}
 		t.Failed += f.Count
 		t.Failures = append(t.Failures, f)
 	}
 	for _, h := range t.Histograms() {
-		n := r.IntN(40)
+		n := r.Uint64N(40)
 		if h == &t.Service { // as many as succeeded, or none
-			n = int(t.Total.Count()) * r.IntN(2)
+			n = t.Total.Count() * r.Uint64N(2)
 		}
-		for range n {
-			h.Record(int64(r.Uint64() >> (1 + r.IntN(63))))
-		}
+		record(r, h, n)
 	}
+	t.FailedAfter.Reset()
+	record(r, &t.FailedAfter, t.Failed)
 	t.Succeeded = t.Total.Count()
 	t.Begun += t.SendLag.Count()
 	if r.IntN(2) == 0 {
 		shareOut(r, t)
 	}
 	return t
+}
+
+// record gives a histogram n values of any size.
+func record(r *rand.Rand, h *stats.Histogram, n uint64) {
+	for range n {
+		h.Record(int64(r.Uint64() >> (1 + r.IntN(63))))
+	}
 }
 
 // shareOut makes what a tally counted that of a few entries.
@@ -129,9 +138,11 @@ func randomTLS(r *rand.Rand) *client.TLS {
 func randomFinal(r *rand.Rand) *Final {
 	f := &Final{WarmingUp: number(r), CPUTime: time.Duration(number(r)), RunDelay: time.Duration(number(r)) - 1}
 	for i := range f.Unfinished.Count {
-		f.Unfinished.Count[i] = number(r)
+		f.Unfinished.Count[i] = r.Uint64N(10)
 	}
-	f.Unfinished.Oldest, f.Unfinished.ClientTime = int64(number(r)), int64(number(r))
+	record(r, &f.Unfinished.Ages, f.Unfinished.Sum())
+	f.Unfinished.Oldest, f.Unfinished.ClientTime = f.Unfinished.Ages.Max(), int64(number(r))
+	record(r, &f.PerClient, r.Uint64N(40))
 	f.End = time.Duration(f.Unfinished.Oldest) + time.Duration(number(r))
 	return f
 }
@@ -197,6 +208,13 @@ func TestEveryFinalArrivesAsItWasSent(t *testing.T) {
 		want := randomFinal(r)
 		got, err := ReadFinal(only(t, AppendFinal(nil, want), KindFinal))
 		require.NoError(t, err)
+		for _, pair := range [][2]*stats.Histogram{
+			{&want.Unfinished.Ages, &got.Unfinished.Ages}, {&want.PerClient, &got.PerClient},
+		} {
+			require.Equal(t, pair[0].Summary(), pair[1].Summary())
+			require.Equal(t, pair[0].Buckets(), pair[1].Buckets())
+			*pair[1] = *pair[0]
+		}
 		require.Equal(t, *want, got)
 	}
 }
@@ -349,11 +367,17 @@ func TestFullHistogramsFitIntoAReport(t *testing.T) {
 	}
 	for class := stats.Class(1); class.Valid(); class++ {
 		for errno := range 134 {
-			f := stats.Failure{Class: class, Errno: errno, Count: maxCount >> 13, ClientTime: math.MaxInt64}
+			f := stats.Failure{Class: class, Errno: errno, Count: maxCount >> 14, ClientTime: math.MaxInt64}
 			full.Failed += f.Count
 			full.Failures = append(full.Failures, f)
 		}
 	}
+	s := full.FailedAfter.Summary()
+	full.Failures[0].Count += s.Count // or more would have failed in time than have failed
+	full.Failed += s.Count
+	s.Over += full.Failed - s.Count
+	s.Count = full.Failed
+	full.FailedAfter.Load(s)
 	payload := only(t, AppendInterval(nil, 1e9, &full), KindInterval)
 	assert.Less(t, len(payload), MaxReport/2)
 	_, err := ReadInterval(payload, new(stats.Tally))
@@ -382,6 +406,8 @@ func TestIntervalsThatContradictThemselvesAreRefused(t *testing.T) {
 			t.Service.Record(1)
 		}},
 		{"later starts than starts", "latencies of an open loop", func(t *stats.Tally) { t.SendLag.Record(1) }},
+		{"failed is not the number of its latencies", "failed is not the number of latencies", func(t *stats.Tally) { t.FailedAfter.Record(1) }},
+		{"heard backwards", "heard last before first", func(t *stats.Tally) { t.FirstHeard = 2; t.LastHeard = 1 }},
 		{"no class", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = stats.ClassNone }},
 		{"a class of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Class = math.MaxUint8 }},
 		{"a phase of another version", "class or phase", func(t *stats.Tally) { t.Failures[0].Phase = stats.PhaseCount }},
@@ -403,6 +429,7 @@ func TestIntervalsThatContradictThemselvesAreRefused(t *testing.T) {
 		tally.Total.Record(5e6)
 		first(tally).Succeed(100, 5e6)
 		first(tally).Failed = 2
+		record(random(t), &tally.FailedAfter, 2)
 		require.NoError(t, read(KindInterval, only(t, AppendInterval(nil, 0, tally), KindInterval)))
 		row.spoil(tally)
 		assert.ErrorContains(t, read(KindInterval, only(t, AppendInterval(nil, 0, tally), KindInterval)), row.want, row.name)
@@ -516,6 +543,7 @@ func TestFinalsThatCannotBeAreRefused(t *testing.T) {
 		"an end before the begin":            {End: -1},
 		"a request older than the run":       {End: 5, Unfinished: stats.Unfinished{Oldest: 6}},
 		"a request of negative age":          {End: 5, Unfinished: stats.Unfinished{Oldest: -1}},
+		"fewer ages than requests":           {End: 5, Unfinished: stats.Unfinished{Count: [stats.PhaseCount]uint64{stats.Waiting: 1}}},
 		"more under way than can be counted": {End: 5, Unfinished: stats.Unfinished{Count: [stats.PhaseCount]uint64{stats.Waiting: maxCount + 1}}},
 	}
 	for name, f := range rows {

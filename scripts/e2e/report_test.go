@@ -56,3 +56,37 @@ func TestWhatIsNoResultFileIsNamed(t *testing.T) {
 		assert.Equal(t, 2, run(t, append([]string{"report"}, operands...)...).code, "%d files", len(operands))
 	}
 }
+
+func TestExportsOfARunAndOfItsFileAreTheSame(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	name := func(file string) string { return filepath.Join(dir, file) }
+	run(t, "demo", "-c", "2", "-t", "1", "-o", name("r.json"), "--csv", name("r.csv"), "--gnuplot", name("r.tsv"),
+		"--hdr", name("r.hgrm"), "--hdr", name("r.hlog"))
+	for option, file := range map[string]string{"--csv": "r.csv", "--gnuplot": "r.tsv", "--hdr": "r.hgrm"} {
+		written, err := os.ReadFile(name(file))
+		require.NoError(t, err)
+		again := run(t, "report", name("r.json"), option, "-")
+		assert.Zero(t, again.code)
+		assert.Equal(t, string(written), again.stdout, option)
+	}
+	log, err := os.ReadFile(name("r.hlog"))
+	require.NoError(t, err)
+	assert.Contains(t, string(log), "\n0.000000,1.00", "one interval without a tag")
+}
+
+func TestAnExportThatCannotBeWrittenStopsARunBeforeItBegins(t *testing.T) {
+	t.Parallel()
+	s := serve(t, 0, silent)
+	for _, option := range []string{"--csv", "--gnuplot", "--hdr", "-o"} {
+		good := filepath.Join(t.TempDir(), "good")
+		o := run(t, "-t", "1", "--csv", good, option, "/nonexistent/file", s.url())
+		assert.Equal(t, 2, o.code, option)
+		assert.Contains(t, o.stderr, option+": create /nonexistent/file")
+		assert.NoFileExists(t, good, option)
+	}
+	for _, args := range [][]string{{"--csv", "-", "--json"}, {"--csv", "-", "--gnuplot", "-"}, {"--classic", "--hdr", "-"}, {"--csv", ""}, {"-o", "-"}} {
+		assert.Equal(t, 2, run(t, append(args, s.url())...).code, "%v", args)
+	}
+	assert.Zero(t, s.connected())
+}

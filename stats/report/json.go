@@ -35,8 +35,11 @@ type Document struct {
 	Failures    []Failure         `json:"failures"`
 	Entries     []Entry           `json:"entries"` // of a list of requests
 	Unfinished  Unfinished        `json:"unfinished"`
+	PerClient   PerClient         `json:"per_client"`
 	Latency     Latencies         `json:"latency"`
 	Series      []Second          `json:"series"`
+	Stalls      []Stall           `json:"stalls"`
+	Trend       *Trend            `json:"trend"` // nil: too short a run to have one
 	Workers     Workers           `json:"workers"`
 	Host        Host              `json:"host"`
 	Generator   *Generator        `json:"generator"` // nil: not measured
@@ -154,26 +157,43 @@ type Failure struct {
 
 // Unfinished counts by phase the requests under way when the time ran out.
 type Unfinished struct {
-	Connecting  uint64 `json:"connecting"`
-	Handshaking uint64 `json:"handshaking"`
-	Sending     uint64 `json:"sending"`
-	Waiting     uint64 `json:"waiting"`
-	Receiving   uint64 `json:"receiving"`
-	OldestNS    *int64 `json:"oldest_ns"`
+	Connecting  uint64  `json:"connecting"`
+	Handshaking uint64  `json:"handshaking"`
+	Sending     uint64  `json:"sending"`
+	Waiting     uint64  `json:"waiting"`
+	Receiving   uint64  `json:"receiving"`
+	OldestNS    *int64  `json:"oldest_ns"`
+	Ages        Latency `json:"ages"`
 
 	ClientTimeNS int64 `json:"client_time_ns"` // since each of them began, in all
 }
 
-// Latencies are those of succeeded requests (total, first_byte) and of
+// Latencies are those of succeeded requests (total and first_byte since the
+// request began, processing and waiting since it had its connection), of
 // established connections (connect), and of TLS handshakes made (handshake, nil
-// where there are none to make). An open loop's count from when a request was
-// due; service, nil in a closed loop, from when it did begin.
+// where there are none to make); failed is how long failed requests took to fail.
+// An open loop's total and first_byte count from when a request was due; service,
+// nil in a closed loop, from when it did begin. WithUnfinished is total with the
+// requests still under way at the end.
 type Latencies struct {
-	Total     Latency  `json:"total"`
-	Connect   Latency  `json:"connect"`
-	Handshake *Latency `json:"handshake"`
-	FirstByte Latency  `json:"first_byte"`
-	Service   *Latency `json:"service"`
+	Total          Latency  `json:"total"`
+	Connect        Latency  `json:"connect"`
+	Handshake      *Latency `json:"handshake"`
+	FirstByte      Latency  `json:"first_byte"`
+	Processing     Latency  `json:"processing"`
+	Waiting        Latency  `json:"waiting"`
+	Service        *Latency `json:"service"`
+	Failed         Latency  `json:"failed"`
+	WithUnfinished Bounds   `json:"with_unfinished"`
+}
+
+// Bounds are what percentiles are at least, as if all unfinished requests had
+// ended with the run, and at most, as if they never did: nil where they are
+// among these.
+type Bounds struct {
+	Count   uint64      `json:"count"`
+	AtLeast Percentiles `json:"at_least_ns"`
+	AtMost  Percentiles `json:"at_most_ns"`
 }
 
 // Latency is one distribution; its values are nil while Count is 0.
@@ -214,15 +234,17 @@ type Bucket [2]uint64
 
 // Second is one second of the time line, before 0 in the warm-up; a latency is nil where none is known.
 type Second struct {
-	AtNS       int64  `json:"at_ns"`
-	Succeeded  uint64 `json:"succeeded"`
-	Failed     uint64 `json:"failed"`
-	Unfinished uint64 `json:"unfinished"`
-	Bytes      uint64 `json:"bytes"`
-	P50NS      *int64 `json:"p50_ns"`
-	P99NS      *int64 `json:"p99_ns"`
-	MaxNS      *int64 `json:"max_ns"`
-	Warmup     bool   `json:"warmup,omitempty"`
+	AtNS       int64             `json:"at_ns"`
+	LengthNS   int64             `json:"length_ns"`
+	Succeeded  uint64            `json:"succeeded"`
+	Failed     uint64            `json:"failed"`
+	Unfinished uint64            `json:"unfinished"`
+	Bytes      uint64            `json:"bytes"`
+	P50NS      *int64            `json:"p50_ns"`
+	P99NS      *int64            `json:"p99_ns"`
+	MaxNS      *int64            `json:"max_ns"`
+	Classes    map[string]uint64 `json:"failed_by_class"`
+	Warmup     bool              `json:"warmup,omitempty"`
 }
 
 // Workers counts the worker processes. Beyond 1,000 of them List holds only
@@ -292,12 +314,15 @@ func newDocument(r *stats.Run, v stats.Verdict) *Document {
 		Failures:    newFailures(t.Failures),
 		Entries:     newEntries(r),
 		Unfinished:  newUnfinished(&r.Unfinished),
+		PerClient:   newPerClient(&r.PerClient),
 		Latency:     newLatencies(r),
 		Coalescing:  newCoalescing(r.Coalescing),
 		Pace:        newPace(r),
 		Warmup:      newWarmup(r),
 		Law:         newLaw(r),
 		Series:      newSeries(r.Series),
+		Stalls:      newStalls(r),
+		Trend:       newTrend(r),
 		Workers:     newWorkers(&r.Workers, t.Overslept),
 		Host:        Host{newHostState(r.Host.Begin), newHostState(r.Host.End)},
 		Generator:   newGenerator(r),
@@ -438,12 +463,18 @@ func newUnfinished(u *stats.Unfinished) Unfinished {
 		oldest := u.Oldest
 		out.OldestNS = &oldest
 	}
+	out.Ages = newLatency(&u.Ages)
 	return out
 }
 
 func newLatencies(r *stats.Run) Latencies {
 	t := &r.Tally
-	l := Latencies{Total: newLatency(&t.Total), Connect: newLatency(&t.Connect), FirstByte: newLatency(&t.FirstByte), Service: newService(r)}
+	l := Latencies{
+		Total: newLatency(&t.Total), Connect: newLatency(&t.Connect), FirstByte: newLatency(&t.FirstByte),
+		Processing: newLatency(&t.Processing), Waiting: newLatency(&t.Waiting), Failed: newLatency(&t.FailedAfter),
+		Service:        newService(r),
+		WithUnfinished: newBounds(stats.NewCensored(&t.Total, &r.Unfinished.Ages)),
+	}
 	if r.Plan.TLS != nil {
 		handshake := newLatency(&t.Handshake)
 		l.Handshake = &handshake
@@ -452,31 +483,60 @@ func newLatencies(r *stats.Run) Latencies {
 }
 
 func newLatency(h *stats.Histogram) Latency {
-	l := Latency{Count: h.Count(), Histogram: Histogram{Unit: "ns", Buckets: []Bucket{}, Over: h.Over()}}
-	for _, b := range h.Buckets() {
-		l.Histogram.Buckets = append(l.Histogram.Buckets, Bucket{uint64(b.Lower), b.Count})
-	}
+	l := Latency{Count: h.Count(), Histogram: newHistogram(h, "ns")}
 	if h.Count() == 0 {
 		return l
 	}
 	value := func(ns int64) *int64 { return &ns }
-	sums := h.Summary()
-	l.Histogram.Sum, l.Histogram.Squares = &sums.Sum, &sums.SumSq
 	l.MinNS, l.MaxNS = value(h.Min()), value(h.Max())
 	l.MeanNS, l.StdDevNS = value(int64(math.Round(h.Mean()))), value(int64(math.Round(h.StdDev())))
-	l.Percentiles = Percentiles{
-		P50: value(h.Quantile(0.5)), P75: value(h.Quantile(0.75)), P90: value(h.Quantile(0.9)), P95: value(h.Quantile(0.95)),
-		P99: value(h.Quantile(0.99)), P999: value(h.Quantile(0.999)), P9999: value(h.Quantile(0.9999)),
-	}
+	l.Percentiles = newPercentiles(func(q float64) *int64 { return value(h.Quantile(q)) })
 	return l
+}
+
+func newHistogram(h *stats.Histogram, unit string) Histogram {
+	out := Histogram{Unit: unit, Buckets: []Bucket{}, Over: h.Over()}
+	for _, b := range h.Buckets() {
+		out.Buckets = append(out.Buckets, Bucket{uint64(b.Lower), b.Count})
+	}
+	if h.Count() > 0 {
+		sums := h.Summary()
+		out.Sum, out.Squares = &sums.Sum, &sums.SumSq
+	}
+	return out
+}
+
+func newPercentiles(value func(q float64) *int64) Percentiles {
+	return Percentiles{
+		P50: value(0.5), P75: value(0.75), P90: value(0.9), P95: value(0.95),
+		P99: value(0.99), P999: value(0.999), P9999: value(0.9999),
+	}
+}
+
+func newBounds(c *stats.Censored) Bounds {
+	b := Bounds{Count: c.Count()}
+	if c.Count() == 0 {
+		return b
+	}
+	b.AtLeast = newPercentiles(func(q float64) *int64 {
+		least := c.AtLeast(q)
+		return &least
+	})
+	b.AtMost = newPercentiles(func(q float64) *int64 {
+		if most, known := c.AtMost(q); known {
+			return &most
+		}
+		return nil
+	})
+	return b
 }
 
 func newSeries(series []stats.Second) []Second {
 	out := []Second{}
 	for _, s := range series {
 		out = append(out, Second{
-			AtNS: int64(s.At), Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes,
-			P50NS: some(s.P50), P99NS: some(s.P99), MaxNS: some(s.Max), Warmup: s.At < 0,
+			AtNS: int64(s.At), LengthNS: int64(s.Length), Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes,
+			P50NS: some(s.P50), P99NS: some(s.P99), MaxNS: some(s.Max), Classes: newClasses(s.Classes), Warmup: s.At < 0,
 		})
 	}
 	return out

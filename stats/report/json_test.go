@@ -141,7 +141,7 @@ func TestSectionsStandInTheOrderOfTheSchema(t *testing.T) {
 		require.NoError(t, decoder.Decode(new(json.RawMessage)))
 	}
 	assert.Equal(t, strings.Fields(`schema tool plan window requests throughput bytes connections coalescing pace warmup littles_law status
-		status_class failures entries unfinished latency series workers host generator verdicts`), names)
+		status_class failures entries unfinished per_client latency series stalls trend workers host generator verdicts`), names)
 }
 
 func TestARunWithoutASuccessHasNullsAndNoNumberThatIsNone(t *testing.T) {
@@ -225,8 +225,8 @@ func TestReadRefuses(t *testing.T) {
 		{"buckets that do not add up", `"total":{"count":40000`, `"total":{"count":39999`, `latency "total": the buckets hold 40000 values, not 39999`},
 		{"a bucket of three numbers", `"buckets":[[`, `"buckets":[[0,0,0],[`, "bucket [0,0,0] is not a pair"},
 		{"a bucket of text", `"buckets":[[`, `"buckets":["",[`, "cannot unmarshal"},
-		{"buckets out of order", `"buckets":[[`, `"buckets":[[99000000,0],[`, `latency "total": bucket`},
-		{"a count without a minimum", `"min_ns":`, `"least_ns":`, `latency "total": min_ns and max_ns do not belong together`},
+		{"buckets out of order", `"buckets":[[`, `"buckets":[[99000000,0],[`, `latency "unfinished": bucket`},
+		{"a count without a minimum", `"min_ns":`, `"least_ns":`, `latency "unfinished": min_ns and max_ns do not belong together`},
 		{"a list", `{"schema"`, `[{"schema"`, "read result"},
 	} {
 		t.Run(row.name, func(t *testing.T) {

@@ -3,6 +3,8 @@ package report
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"time"
 
 	"horde/stats"
@@ -47,10 +49,21 @@ func (d *Document) run() (*stats.Run, error) {
 	for _, s := range d.Series {
 		r.Series = append(r.Series, s.second())
 	}
+	for _, s := range d.Stalls {
+		r.Stalls = append(r.Stalls, stats.Stall{From: time.Duration(s.FromNS), To: time.Duration(s.ToNS)})
+	}
 	if err := d.loadEntries(r); err != nil {
 		return nil, err
 	}
-	return r, d.tally(&r.Tally)
+	if err := d.tally(&r.Tally); err != nil {
+		return nil, err
+	}
+	for _, kind := range d.kinds(r) {
+		if err := kind.load(kind.of); err != nil {
+			return nil, fmt.Errorf("latency %q: %w", kind.name, err)
+		}
+	}
+	return r, nil
 }
 
 func (p *Plan) facts() stats.PlanFacts {
@@ -77,10 +90,20 @@ func (u *Unfinished) snapshot() stats.Unfinished {
 }
 
 func (s *Second) second() stats.Second {
-	return stats.Second{
-		At: time.Duration(s.AtNS), Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes,
+	out := stats.Second{
+		At: time.Duration(s.AtNS), Length: time.Duration(s.LengthNS),
+		Succeeded: s.Succeeded, Failed: s.Failed, Unfinished: s.Unfinished, Bytes: s.Bytes,
 		P50: zero(s.P50NS), P99: zero(s.P99NS), Max: zero(s.MaxNS),
 	}
+	if out.Length <= 0 { // the first files had seconds only
+		out.Length = time.Second
+	}
+	for _, id := range slices.Sorted(maps.Keys(s.Classes)) {
+		if class, ok := stats.ClassOf(id); ok {
+			out.Classes = append(out.Classes, stats.ClassCount{Class: class, Count: s.Classes[id]})
+		}
+	}
+	return out
 }
 
 // tally loads what was counted over the whole run.
@@ -101,11 +124,6 @@ func (d *Document) tally(t *stats.Tally) error {
 			return err
 		}
 		t.Failures = append(t.Failures, failure)
-	}
-	for _, kind := range d.kinds(t) {
-		if err := kind.load(kind.of); err != nil {
-			return fmt.Errorf("latency %q: %w", kind.name, err)
-		}
 	}
 	return nil
 }

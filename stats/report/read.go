@@ -60,7 +60,7 @@ func readDocument(from io.Reader) (json.RawMessage, error) {
 var required = []string{"plan", "window", "requests", "throughput", "latency", "workers", "verdicts"}
 
 func (d *Document) check() error {
-	for _, kind := range d.kinds(new(stats.Tally)) {
+	for _, kind := range d.kinds(new(stats.Run)) {
 		if err := kind.check(); err != nil {
 			return fmt.Errorf("latency %q: %w", kind.name, err)
 		}
@@ -68,23 +68,30 @@ func (d *Document) check() error {
 	return nil
 }
 
-// kind is one distribution by its name, and where it belongs in a tally.
+// kind is one distribution by its name, and where it belongs in a run.
 type kind struct {
 	name string
 	*Latency
 	of *stats.Histogram
 }
 
-func (d *Document) kinds(t *stats.Tally) []kind {
-	kinds := d.Latency.kinds(t)
+// kinds are all distributions of a document.
+func (d *Document) kinds(r *stats.Run) []kind {
+	kinds := append(d.Latency.kinds(&r.Tally), kind{"unfinished", &d.Unfinished.Ages, &r.Unfinished.Ages})
+	if d.PerClient.Count > 0 {
+		kinds = append(kinds, kind{"per_client", d.PerClient.latency(), &r.PerClient})
+	}
 	if d.Pace != nil {
-		kinds = append(kinds, kind{"send_lag", &d.Pace.SendLag, &t.SendLag})
+		kinds = append(kinds, kind{"send_lag", &d.Pace.SendLag, &r.Tally.SendLag})
 	}
 	return kinds
 }
 
 func (l *Latencies) kinds(t *stats.Tally) []kind {
-	kinds := []kind{{"total", &l.Total, &t.Total}, {"connect", &l.Connect, &t.Connect}, {"first_byte", &l.FirstByte, &t.FirstByte}}
+	kinds := []kind{
+		{"total", &l.Total, &t.Total}, {"connect", &l.Connect, &t.Connect}, {"first_byte", &l.FirstByte, &t.FirstByte},
+		{"processing", &l.Processing, &t.Processing}, {"waiting", &l.Waiting, &t.Waiting}, {"failed", &l.Failed, &t.FailedAfter},
+	}
 	if l.Handshake != nil {
 		kinds = append(kinds, kind{"handshake", l.Handshake, &t.Handshake})
 	}

@@ -57,6 +57,8 @@ func succeed(r *stats.Run, n int, median time.Duration, from, to int) {
 		t.Total.Record(total)
 		t.FirstByte.Record(total * 9 / 10)
 		t.Connect.Record(total / 10)
+		t.Processing.Record(total - total/10)
+		t.Waiting.Record(total*9/10 - total/10)
 		t.Status(200)
 	}
 	t.Begun += uint64(n)
@@ -82,6 +84,7 @@ func fail(r *stats.Run, n int, class stats.Class, phase stats.Phase, errno sysca
 	r.Tally.Begun += uint64(n)
 	for s := from; s < to; s++ {
 		second(r, s).Failed += uint64(n / (to - from))
+		second(r, s).Classes = append(second(r, s).Classes, stats.ClassCount{Class: class, Count: uint64(n / (to - from))})
 	}
 	share(r, n, func(w *stats.Worker) *uint64 { return &w.Failed })
 }
@@ -99,6 +102,9 @@ func answer(r *stats.Run, n, status int, from, to int) {
 func leave(r *stats.Run, phase stats.Phase, n uint64, oldest time.Duration) {
 	r.Unfinished.Count[phase] += n
 	r.Unfinished.Oldest = max(r.Unfinished.Oldest, int64(oldest))
+	for i := range n {
+		r.Unfinished.Ages.Record(int64(oldest) * int64(n-i) / int64(n))
+	}
 	r.Tally.Begun += n
 	for i := range r.Series {
 		r.Series[i].Unfinished += n
@@ -107,7 +113,7 @@ func leave(r *stats.Run, phase stats.Phase, n uint64, oldest time.Duration) {
 
 func second(r *stats.Run, s int) *stats.Second {
 	for len(r.Series) <= s {
-		r.Series = append(r.Series, stats.Second{At: time.Duration(len(r.Series)) * time.Second})
+		r.Series = append(r.Series, stats.Second{At: time.Duration(len(r.Series)) * time.Second, Length: time.Second})
 	}
 	return &r.Series[s]
 }
@@ -128,10 +134,17 @@ func scenes() []scene {
 	}
 }
 
+func perClient(r *stats.Run, succeeded ...int64) {
+	for _, n := range succeeded {
+		r.PerClient.Record(n)
+	}
+}
+
 func clean() scene {
 	r := newRun()
 	succeed(&r, 40000, 800*time.Microsecond, 0, 10)
 	leave(&r, stats.Waiting, 4, 900*time.Microsecond)
+	perClient(&r, 9987, 10001, 10005, 10007)
 	return scene{name: "clean", run: r}
 }
 
@@ -166,11 +179,15 @@ func overload() scene {
 	answer(&r, 1200, 503, 41, 50)
 	answer(&r, 17, 404, 41, 50)
 	r.Tally.NoConn = 40556
+	r.Stalls = []stats.Stall{{From: 20*time.Second + 200*time.Millisecond, To: 40 * time.Second}}
 	r.Tally.Overslept = 12
 	r.Workers.List[0].Lag = 2500 * time.Millisecond
 	leave(&r, stats.Connecting, 4000, 2900*time.Millisecond)
 	leave(&r, stats.Waiting, 900, 9700*time.Millisecond)
 	leave(&r, stats.Receiving, 12, 20*time.Millisecond)
+	for i := range 5000 { // 22 each but for some
+		perClient(&r, []int64{22, 22, 25, 19}[i%4]*int64(min(i, 1)))
+	}
 	return scene{name: "overload", run: r}
 }
 

@@ -28,7 +28,9 @@ func Text(w io.Writer, r *stats.Run, v stats.Verdict) error {
 		p.failures(r)
 		p.entries(r)
 		p.latency(r)
+		p.stalls(r)
 		p.timeline(r)
+		p.trend(r)
 		p.host(r)
 	}
 	p.generator(r)
@@ -200,6 +202,7 @@ func (p *page) headline(r *stats.Run) {
 		units.Count(t.Opened), units.Count(t.NoConn), requests(t.Reused), units.Count(t.Resent))
 	p.handshakes(r)
 	p.row("Bytes", "%s read, %s of it bodies; %s written", units.Bytes(float64(t.BytesRead)), units.Bytes(float64(t.BytesBody)), units.Bytes(float64(t.BytesWritten)))
+	p.fairness(&r.PerClient)
 	p.line("")
 }
 
@@ -303,74 +306,6 @@ func (p *page) meanings(failures []stats.Failure) {
 		}
 	}
 	p.wrapped("  ", "  ", strings.Join(parts, "; "))
-}
-
-func (p *page) latency(r *stats.Run) {
-	t := &r.Tally
-	p.line("Latency of succeeded requests only (connect: of every connection opened)")
-	if r.Plan.RatePerSec > 0 {
-		p.line("First byte and total count from the intended start, since sent from when it was really made.")
-	}
-	type kind struct {
-		name string
-		of   *stats.Histogram
-	}
-	kinds := []kind{{"connect", &t.Connect}, {"first byte", &t.FirstByte}, {"total", &t.Total}}
-	if r.Plan.TLS != nil {
-		kinds = slices.Insert(kinds, 1, kind{"handshake", &t.Handshake})
-	}
-	if r.Plan.RatePerSec > 0 {
-		kinds = append(kinds, kind{"since sent", &t.Service})
-	}
-	rows := make([][]string, 1+len(latencyRows))
-	rows[0] = []string{"<"}
-	for i, row := range latencyRows {
-		rows[i+1] = []string{row.name}
-	}
-	for _, kind := range kinds {
-		unit := units.Column(kind.of.Min(), kind.of.Quantile(0.5))
-		heading := kind.name
-		if kind.of.Count() > 0 {
-			heading += " " + unit.Name
-		}
-		rows[0] = append(rows[0], fmt.Sprintf("%14s", heading))
-		for i, row := range latencyRows {
-			rows[i+1] = append(rows[i+1], latencyCell(kind.of, unit, row.value))
-		}
-	}
-	p.table(rows)
-	if n := r.Unfinished.Sum(); n > 0 {
-		p.wrapped("  ", "  ", fmt.Sprintf("%s unfinished, the oldest for %s: not in this table", requests(n), units.Duration(float64(r.Unfinished.Oldest))))
-	}
-	p.line("")
-}
-
-func latencyCell(h *stats.Histogram, unit units.Unit, value func(*stats.Histogram) float64) string {
-	if h.Count() == 0 {
-		return units.None
-	}
-	return unit.Write(value(h))
-}
-
-var latencyRows = []struct {
-	name  string
-	value func(*stats.Histogram) float64
-}{
-	{"min", func(h *stats.Histogram) float64 { return float64(h.Min()) }},
-	{"mean", (*stats.Histogram).Mean},
-	{"sd", (*stats.Histogram).StdDev},
-	{"50 %", quantile(0.5)},
-	{"75 %", quantile(0.75)},
-	{"90 %", quantile(0.9)},
-	{"95 %", quantile(0.95)},
-	{"99 %", quantile(0.99)},
-	{"99.9 %", quantile(0.999)},
-	{"99.99 %", quantile(0.9999)},
-	{"max", func(h *stats.Histogram) float64 { return float64(h.Max()) }},
-}
-
-func quantile(q float64) func(*stats.Histogram) float64 {
-	return func(h *stats.Histogram) float64 { return float64(h.Quantile(q)) }
 }
 
 // verdict is the last line: what the exit code says, in words.

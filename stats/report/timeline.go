@@ -84,11 +84,14 @@ func (p *page) timeline(r *stats.Run) {
 	if len(spans) < 2 { // says no more than the headline
 		return
 	}
-	warmup := ""
+	worst, warmup := "second", ""
+	if step := r.Series[0].Length; step > time.Second {
+		worst = seconds(step) + " s, to which seconds were merged to save memory,"
+	}
 	if r.Plan.Warmup > 0 {
 		warmup = "; before 0: the warm-up"
 	}
-	p.line("Time line (50 %% and 99 %%: of the worst second in each row%s)", warmup)
+	p.line("Time line (50 %% and 99 %%: of the worst %s in each row%s)", worst, warmup)
 	rows := [][]string{{"seconds", "succeeded/s", "failed/s", "unfinished", "50 %", "99 %", "max"}}
 	for _, s := range spans {
 		rows = append(rows, []string{
