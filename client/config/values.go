@@ -123,13 +123,13 @@ func parseBody(s string) (expected, error) {
 	case "length":
 		n, err := strconv.ParseUint(figure, 10, 64)
 		if err != nil {
-			return expected{}, errors.New("must have a number of bytes after length:")
+			return expected{}, errors.New("must be length: and a number of bytes")
 		}
 		return expected{check: client.BodyLength, body: client.Body{Length: n}}, nil
 	case "sha256":
 		sum, err := hex.DecodeString(figure)
 		if err != nil || len(sum) != sha256.Size {
-			return expected{}, errors.New("must have 64 hexadecimal digits after sha256:")
+			return expected{}, errors.New("must be sha256: and 64 hexadecimal digits")
 		}
 		return expected{check: client.BodySum, body: client.Body{Sum: sum}}, nil
 	}
