@@ -36,6 +36,7 @@ type Plan struct {
 	Force    bool      // do not wait for the answer
 	Classic  bool      // webbench's own idea of success, and no pacing
 	Coalesce bool      // collect answers for a moment where that pays (keep-alive, many clients)
+	Batch    bool      // in SCHED_BATCH, unless horde was started in a class of its own; the parent sees to it
 	HalfSend bool      // half-close after the request (webbench's HTTP/0.9)
 
 	// ProxyProtocol is the version in which each connection first tells a load

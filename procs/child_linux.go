@@ -21,6 +21,7 @@ import (
 type child struct {
 	id, clients int
 	cpu         int      // the one CPU it is bound to, -1 = not bound
+	batch       bool     // it is in SCHED_BATCH
 	unbound     error    // why it could not be bound, nil if that was not asked for
 	pid         int      // 0 = not started
 	control     int      // our end of its control pipe, -1 = closed
@@ -75,6 +76,7 @@ type starter struct {
 	path     string
 	null     int // /dev/null
 	children []*child
+	batch    bool // in SCHED_BATCH, if that can be
 	plan     func(*child) []byte
 	cancel   func() bool
 }
@@ -82,7 +84,7 @@ type starter struct {
 // startAll starts the children, those of one CPU one after another, and
 // returns the first error of each starter. The threads stay until release is
 // called.
-func startAll(children []*child, plan func(*child) []byte, cancel func() bool) (errs []error, release func()) {
+func startAll(children []*child, batch bool, plan func(*child) []byte, cancel func() bool) (errs []error, release func()) {
 	null, err := unix.Open(os.DevNull, unix.O_RDWR|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return []error{os.NewSyscallError("open "+os.DevNull, err)}, func() {}
@@ -96,7 +98,7 @@ func startAll(children []*child, plan func(*child) []byte, cancel func() bool) (
 	hold := make(chan struct{})
 	failures := make(chan error, len(byCPU))
 	for _, group := range byCPU {
-		s := starter{path: workerPath(), null: null, children: group, plan: plan, cancel: cancel}
+		s := starter{path: workerPath(), null: null, children: group, batch: batch, plan: plan, cancel: cancel}
 		started.Add(1)
 		released.Add(1)
 		go func() {
@@ -144,6 +146,7 @@ func (s *starter) start() error {
 		}
 	}
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(monitorSlack), 0, 0, 0)
+	batch := s.batch && batchThread()
 	for _, c := range s.children {
 		if s.cancel() {
 			return nil
@@ -151,6 +154,7 @@ func (s *starter) start() error {
 		if err := s.startOne(c); err != nil {
 			return fmt.Errorf("start worker %d: %w", c.id, err)
 		}
+		c.batch = batch
 	}
 	return nil
 }

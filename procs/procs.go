@@ -83,7 +83,7 @@ func (r *run) perform() (*Outcome, error) {
 	}
 	defer r.close()
 	begin := monotonicTime()
-	errs, release := startAll(r.children, r.planFor, r.interrupted)
+	errs, release := startAll(r.children, r.options.Plan.Batch, r.planFor, r.interrupted)
 	defer release()
 	for _, err := range errs {
 		r.reason("%v", err)

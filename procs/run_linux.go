@@ -667,6 +667,9 @@ func (r *run) workers() stats.Workers {
 		if c.cpu >= 0 {
 			w.Pinned++
 		}
+		if c.batch {
+			w.Batch++
+		}
 		if c.state == lost {
 			w.Lost++
 		}

@@ -161,7 +161,7 @@ func TestReportsThatWaitedForTheParentCount(t *testing.T) {
 	r := newRun(Options{Plan: serve(t).plan(4, 300*time.Millisecond), Workers: 4})
 	require.NoError(t, r.open())
 	defer r.close()
-	errs, release := startAll(r.children, r.planFor, r.interrupted)
+	errs, release := startAll(r.children, false, r.planFor, r.interrupted)
 	defer release()
 	require.Empty(t, errs)
 	r.watchAll()

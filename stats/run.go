@@ -148,6 +148,7 @@ type Workers struct {
 	Started int
 	Lost    int
 	Pinned  int           // workers whose every thread is bound to one CPU
+	Batch   int           // workers in SCHED_BATCH, all their threads
 	ReadyIn time.Duration // from the first start until all were ready to begin
 	List    []Worker
 	Summary *WorkerSummary // of all workers, where List was read from a file that holds only some

@@ -234,9 +234,16 @@ func (b *builder) load(r *Run) {
 		return set
 	}
 	p.Expect = value(b, "expect", everyGood(), parseStatuses)
+	switch how := b.values.String("sched"); how {
+	case "auto":
+		p.Batch = !p.Pace.Open() // nothing may be late for it
+	case "keep":
+	default:
+		b.wrong("sched", "", "%q is neither auto nor keep", how)
+	}
 	switch how := b.values.String("coalesce"); how {
 	case "auto":
-		p.Coalesce = !p.Pace.Open() // nothing may be late for it
+		p.Coalesce = !p.Pace.Open()
 	case "off":
 	default:
 		b.wrong("coalesce", "", "%q is neither auto nor off", how)

@@ -127,6 +127,7 @@ func TestReadPace(t *testing.T) {
 	assert.Equal(t, client.Pace{Rate: 0.5}, r.Plan.Pace)
 	assert.InDelta(t, 0.5, r.Facts.RatePerSec, 0)
 	assert.False(t, r.Plan.Coalesce, "nothing may be late for it")
+	assert.False(t, r.Plan.Batch, "nor for that")
 
 	r = mustRead(t, "-R", "20000", "--ramp", "7", "--warmup", "3", "-t", "5")
 	assert.Equal(t, client.Pace{Rate: 20000, Ramp: 7 * time.Second}, r.Plan.Pace, "the rate grows")
@@ -139,6 +140,9 @@ func TestReadPace(t *testing.T) {
 	assert.False(t, r.Plan.Pace.Open())
 	assert.Equal(t, 500*time.Millisecond, r.Plan.StartGap)
 	assert.True(t, r.Plan.Coalesce)
+	assert.True(t, r.Plan.Batch)
+
+	assert.False(t, mustRead(t, "--sched", "keep").Plan.Batch)
 }
 
 func TestReadWorkers(t *testing.T) {

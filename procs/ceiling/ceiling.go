@@ -57,7 +57,7 @@ func Measure(plan client.Plan, workers int, cpus []int, bodySize int64, signals 
 func closed(p client.Plan, address netip.AddrPort) client.Plan {
 	out := client.Plan{
 		Address: target.Address(address), Entries: p.Entries, Order: p.Order, Seed: p.Seed,
-		Reuse: p.Reuse, Force: p.Force, Coalesce: p.Coalesce, HalfSend: p.HalfSend,
+		Reuse: p.Reuse, Force: p.Force, Coalesce: p.Coalesce, Batch: p.Batch, HalfSend: p.HalfSend,
 		Clients: p.Clients, Duration: longest, Timeout: p.Timeout, ConnectTimeout: p.ConnectTimeout,
 	}
 	if p.Duration > 0 {

@@ -34,6 +34,7 @@ type Shape struct {
 	TLS       bool  `json:"tls"`
 	Force     bool  `json:"force"`
 	Coalesce  bool  `json:"coalesce"`
+	Batch     bool  `json:"batch"`
 	Request   int   `json:"request_bytes"` // on average
 	Answer    int   `json:"answer_bytes"`
 }
@@ -43,7 +44,7 @@ func ShapeOf(r *stats.Run, plan *client.Plan, allowed, pinned []int, workers int
 	s := Shape{
 		Version: r.Tool.Version, CPUs: allowed, Pinned: pinned,
 		Clients: roundUp(plan.Clients), Processes: roundUp(workers),
-		KeepAlive: plan.Reuse, TLS: plan.TLS != nil, Force: plan.Force, Coalesce: plan.Coalesce,
+		KeepAlive: plan.Reuse, TLS: plan.TLS != nil, Force: plan.Force, Coalesce: plan.Coalesce, Batch: plan.Batch,
 		Request: roundUp(requestSize(plan)), Answer: roundUp(mean(r.Tally.BytesRead, r.Tally.Succeeded)),
 	}
 	if r.Host.Begin != nil {

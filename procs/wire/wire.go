@@ -101,7 +101,7 @@ func AppendPlan(b []byte, p *client.Plan) []byte {
 	b = append(b, byte(p.Order), byte(p.Check))
 	b = binary.AppendUvarint(b, p.Seed)
 	b = binary.AppendUvarint(b, p.First)
-	b = appendBools(b, p.ByEntry, p.Reuse, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce)
+	b = appendBools(b, p.ByEntry, p.Reuse, p.Force, p.Classic, p.HalfSend, p.Limited, p.Coalesce, p.Batch)
 	b = binary.AppendUvarint(b, uint64(p.Clients))
 	b = binary.AppendUvarint(b, p.Requests)
 	for _, d := range planTimes(p) {
@@ -154,7 +154,7 @@ func ReadPlan(payload []byte) (client.Plan, error) {
 	}
 	p.Seed = d.uint()
 	p.First = d.uint()
-	d.bools(&p.ByEntry, &p.Reuse, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce)
+	d.bools(&p.ByEntry, &p.Reuse, &p.Force, &p.Classic, &p.HalfSend, &p.Limited, &p.Coalesce, &p.Batch)
 	p.Clients = d.int()
 	p.Requests = d.uint()
 	for _, t := range planTimes(&p) {

@@ -87,7 +87,7 @@ func TestResultHasEveryFieldOfTheContract(t *testing.T) {
 		".latency.first_byte":      "count min_ns mean_ns stddev_ns max_ns percentiles_ns histogram",
 		".latency.total.histogram": "unit buckets over",
 		".series[]":                "at_ns succeeded failed unfinished bytes p50_ns p99_ns max_ns",
-		".workers":                 "asked started lost pinned list",
+		".workers":                 "asked started lost pinned batch list",
 		".workers.list[]":          "id host pid cpu clients succeeded failed cpu_ns run_delay_ns exit",
 		".host":                    "begin end",
 		".verdicts":                "valid generator_limited partial stationary reasons",

@@ -254,6 +254,7 @@ type Workers struct {
 	Started int   `json:"started"`
 	Lost    int   `json:"lost"`
 	Pinned  int   `json:"pinned"`
+	Batch   int   `json:"batch"`    // in SCHED_BATCH
 	ReadyNS int64 `json:"ready_ns"` // from the first start until all were ready
 	// time-outs that may be this host's own: what was waited for was there
 	Overslept uint64               `json:"timeouts_overslept"`

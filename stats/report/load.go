@@ -168,7 +168,7 @@ func (l *Latency) load(h *stats.Histogram) error {
 
 func (w *Workers) workers() stats.Workers {
 	out := stats.Workers{
-		Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned,
+		Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned, Batch: w.Batch,
 		ReadyIn: time.Duration(w.ReadyNS), Summary: w.Summary,
 	}
 	for i := range w.List {

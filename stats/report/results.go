@@ -154,7 +154,7 @@ var notAsked = []string{"address", "argv", "repeat"}
 
 // unplanned are options that change what is measured and that the plan's other
 // fields do not hold: they are taken from the command line.
-var unplanned = []string{"expect", "coalesce", "pin", "source", "force", "connect-timeout"}
+var unplanned = []string{"expect", "coalesce", "sched", "pin", "source", "force", "connect-timeout"}
 
 // planOf is what was asked for, field by field as the file has it: so that what
 // later versions add is compared, too.

@@ -88,6 +88,13 @@ func clientWords(r *stats.Run) string {
 	default:
 		s += ", each pinned to one CPU"
 	}
+	switch {
+	case w.Batch == 0:
+	case w.Batch < w.Started:
+		s += fmt.Sprintf(", %d of them in SCHED_BATCH", w.Batch)
+	default:
+		s += ", in SCHED_BATCH"
+	}
 	if w.ReadyIn > 0 {
 		s += "; ready after " + units.Duration(float64(w.ReadyIn))
 	}

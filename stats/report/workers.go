@@ -13,7 +13,7 @@ const fullList = 1000
 
 func newWorkers(w *stats.Workers, overslept uint64) Workers {
 	out := Workers{
-		Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned,
+		Asked: w.Asked, Started: w.Started, Lost: w.Lost, Pinned: w.Pinned, Batch: w.Batch,
 		ReadyNS: int64(w.ReadyIn), Overslept: overslept, List: []Worker{}, Summary: w.Summary,
 	}
 	listed := w.List
