@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"sync/atomic"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -73,7 +74,7 @@ func (b *bell) hang(control int) error {
 		signal, notify, thread int32
 		_                      [sigeventPadded - 20]byte
 	}{signal: int32(bellSignal), notify: sigevThreadID, thread: thread}
-	_, _, errno := unix.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC,
+	_, _, errno := syscall.RawSyscall(unix.SYS_TIMER_CREATE, unix.CLOCK_MONOTONIC,
 		uintptr(unsafe.Pointer(&event)), uintptr(unsafe.Pointer(&b.timer)))
 	if errno != 0 {
 		return os.NewSyscallError("timer_create", errno)
@@ -97,7 +98,7 @@ func (b *bell) listen(thread int32) error {
 		return err
 	}
 	owner := [2]int32{ownerThread, thread}
-	_, _, errno := unix.RawSyscall(unix.SYS_FCNTL, uintptr(b.control), fSetOwnerEx, uintptr(unsafe.Pointer(&owner)))
+	_, _, errno := syscall.RawSyscall(unix.SYS_FCNTL, uintptr(b.control), fSetOwnerEx, uintptr(unsafe.Pointer(&owner)))
 	if errno != 0 {
 		return errno
 	}
@@ -108,7 +109,7 @@ func (b *bell) listen(thread int32) error {
 // takeDown undoes hang.
 func (b *bell) takeDown() {
 	if b.hung {
-		unix.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(b.timer), 0, 0)
+		syscall.RawSyscall(unix.SYS_TIMER_DELETE, uintptr(b.timer), 0, 0)
 		_, _ = unix.FcntlInt(uintptr(b.control), unix.F_SETFL, b.flags)
 		b.hung = false
 	}
@@ -124,7 +125,7 @@ func (b *bell) set(due, now int64) {
 		Value:    unix.NsecToTimespec(max(due-now, 1)),
 		Interval: unix.NsecToTimespec(ringAgain),
 	}
-	unix.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(b.timer), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
+	syscall.RawSyscall6(unix.SYS_TIMER_SETTIME, uintptr(b.timer), 0, uintptr(unsafe.Pointer(&spec)), 0, 0, 0)
 }
 
 // handle has a signal end blocking calls, which the runtime has the kernel take
@@ -146,7 +147,7 @@ func handle(signal unix.Signal, handler uintptr) error {
 }
 
 func sigaction(signal unix.Signal, set, old *[4]uint64) unix.Errno {
-	_, _, errno := unix.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal),
+	_, _, errno := syscall.RawSyscall6(unix.SYS_RT_SIGACTION, uintptr(signal),
 		uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), sizeofSigset, 0, 0)
 	return errno
 }

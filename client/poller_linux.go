@@ -2,6 +2,7 @@ package client
 
 import (
 	"os"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -52,7 +53,7 @@ func (p *poller) control(op uintptr, fd int, events, slot, generation uint32) un
 		Events: events | unix.EPOLLRDHUP | unix.EPOLLET&0xffffffff,
 		Fd:     int32(slot), Pad: int32(generation),
 	}
-	_, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(p.fd), op, uintptr(fd),
+	_, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_CTL, uintptr(p.fd), op, uintptr(fd),
 		uintptr(unsafe.Pointer(&ev)), 0, 0)
 	return errno
 }
@@ -61,7 +62,7 @@ func (p *poller) control(op uintptr, fd int, events, slot, generation uint32) un
 // last look then tells what there is.
 func (p *poller) wait(ms int) []unix.EpollEvent {
 	for {
-		n, _, errno := unix.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd),
+		n, _, errno := syscall.RawSyscall6(unix.SYS_EPOLL_PWAIT, uintptr(p.fd),
 			uintptr(unsafe.Pointer(&p.events)), uintptr(len(p.events)), uintptr(ms), 0, 0)
 		switch {
 		case errno == 0:

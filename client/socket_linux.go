@@ -1,6 +1,7 @@
 package client
 
 import (
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -32,7 +33,7 @@ func newAddress(a Address) address {
 // A source is bound without a port (IP_BIND_ADDRESS_NO_PORT, ip(7)): connect
 // chooses one, which for another source or target may be in use already.
 func dial(a, source *address, kind uintptr) (fd int, errno unix.Errno) {
-	r, _, errno := unix.RawSyscall(unix.SYS_SOCKET, uintptr(a.raw.Addr.Family),
+	r, _, errno := syscall.RawSyscall(unix.SYS_SOCKET, uintptr(a.raw.Addr.Family),
 		unix.SOCK_STREAM|unix.SOCK_CLOEXEC|kind, 0)
 	if errno != 0 {
 		return -1, errno
@@ -43,7 +44,7 @@ func dial(a, source *address, kind uintptr) (fd int, errno unix.Errno) {
 			return -1, errno
 		}
 	}
-	_, _, errno = unix.RawSyscall(unix.SYS_CONNECT, r, uintptr(unsafe.Pointer(&a.raw)), a.size)
+	_, _, errno = syscall.RawSyscall(unix.SYS_CONNECT, r, uintptr(unsafe.Pointer(&a.raw)), a.size)
 	switch errno {
 	case 0, unix.EINPROGRESS, unix.EINTR:
 		return int(r), 0
@@ -55,9 +56,9 @@ func dial(a, source *address, kind uintptr) (fd int, errno unix.Errno) {
 func bindTo(fd int, source *address) unix.Errno {
 	one := int32(1)
 	// A kernel that does not know the option chooses the port at once.
-	unix.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT,
+	syscall.RawSyscall6(unix.SYS_SETSOCKOPT, uintptr(fd), unix.SOL_IP, unix.IP_BIND_ADDRESS_NO_PORT,
 		uintptr(unsafe.Pointer(&one)), unsafe.Sizeof(one), 0)
-	_, _, errno := unix.RawSyscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&source.raw)), source.size)
+	_, _, errno := syscall.RawSyscall(unix.SYS_BIND, uintptr(fd), uintptr(unsafe.Pointer(&source.raw)), source.size)
 	return errno
 }
 
@@ -67,7 +68,7 @@ const nonBlocking = unix.SOCK_NONBLOCK
 func again(errno unix.Errno) bool { return errno == unix.EAGAIN || errno == unix.EINTR }
 
 func send(fd int, b []byte) (int, unix.Errno) {
-	r, _, errno := unix.RawSyscall6(unix.SYS_SENDTO, uintptr(fd),
+	r, _, errno := syscall.RawSyscall6(unix.SYS_SENDTO, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT, 0, 0)
 	return int(r), errno
 }
@@ -79,7 +80,7 @@ func recv(fd int, b []byte) (int, unix.Errno) { return receive(fd, b, unix.MSG_D
 func recvWaiting(fd int, b []byte) (int, unix.Errno) { return receive(fd, b, 0) }
 
 func receive(fd int, b []byte, flags uintptr) (int, unix.Errno) {
-	r, _, errno := unix.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd),
+	r, _, errno := syscall.RawSyscall6(unix.SYS_RECVFROM, uintptr(fd),
 		uintptr(unsafe.Pointer(unsafe.SliceData(b))), uintptr(len(b)), flags, 0, 0)
 	return int(r), errno
 }
@@ -93,7 +94,7 @@ func sendAtOnce(fd int) {
 // finishSending half-closes the connection, as webbench does after an HTTP/0.9 request.
 func finishSending(fd int) { _ = unix.Shutdown(fd, unix.SHUT_WR) }
 
-func closeSocket(fd int) { unix.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+func closeSocket(fd int) { syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
 
 // pollTwo waits until fd reports some of events (0 = fd does not matter),
 // until control reports anything, or for at most limit nanoseconds. A signal ends
@@ -106,7 +107,7 @@ func pollTwo(fd int, events uint32, control int, limit int64) (ready uint32, sto
 	}
 	for limit := max(limit, 0); ; limit = 0 {
 		ts := unix.NsecToTimespec(limit)
-		_, _, errno := unix.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), n,
+		_, _, errno := syscall.RawSyscall6(unix.SYS_PPOLL, uintptr(unsafe.Pointer(&fds)), n,
 			uintptr(unsafe.Pointer(&ts)), 0, 0, 0)
 		if errno == 0 {
 			break
@@ -121,7 +122,7 @@ func pollTwo(fd int, events uint32, control int, limit int64) (ready uint32, sto
 // nap sleeps for ns nanoseconds.
 func nap(ns int64) {
 	ts := unix.NsecToTimespec(ns)
-	unix.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
+	syscall.RawSyscall(unix.SYS_NANOSLEEP, uintptr(unsafe.Pointer(&ts)), 0, 0)
 }
 
 // sleepExactly lets sleeps of the calling thread end within a microsecond
