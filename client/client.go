@@ -40,6 +40,7 @@ type client struct {
 	got       uint64 // bytes of its answer
 	why       failure
 	answer    http1.Parser
+	reused    bool // it goes over a connection that has served before
 	digest    hash.Hash // of the body of the answer, nil = not asked for
 
 	succeeded int64 // requests of the window
@@ -49,6 +50,10 @@ type client struct {
 	heldErrno syscall.Errno
 
 	secured *secured // nil = plain
+
+	answering bool // it waits in receive, and may flow
+	flowed    bool // it did, as far as it could:
+	result    step // what its coroutine is to go on from
 
 	coroutine
 }
@@ -98,8 +103,29 @@ func (c *client) live() {
 // request makes one request: on the open connection if there is one, and once
 // more on a new one if that had been closed meanwhile (RFC 9112 section 9.3.1).
 func (c *client) request() step {
-	tally := c.tally
-	tally.Begun++
+	c.ask()
+	for {
+		if c.fd < 0 {
+			c.reused = false
+			if s := c.connect(); s != done {
+				return s
+			}
+		}
+		if s := c.exchange(); s != stale {
+			return s
+		}
+		if !c.entry.Resend {
+			return c.fail(stats.StaleConn, c.why.errno)
+		}
+		c.drop()
+		c.why = failure{}
+		c.tally.Resent++
+	}
+}
+
+// ask begins a request.
+func (c *client) ask() {
+	c.tally.Begun++
 	c.begin()
 	c.turn, c.got = c.loop.walk.take(), 0
 	c.entry = &c.loop.plan.Entries[c.turn]
@@ -107,23 +133,10 @@ func (c *client) request() step {
 	if c.digest != nil {
 		c.digest.Reset()
 	}
-	if c.fd < 0 {
-		return c.requestAnew()
+	if c.reused = c.fd >= 0; c.reused {
+		c.connected, c.sent = c.begun, 0
+		c.tally.Reused++
 	}
-	c.connected = c.begun
-	tally.Reused++
-	c.sent = 0
-	s := c.exchange(true)
-	if s != stale {
-		return s
-	}
-	if !c.entry.Resend {
-		return c.fail(stats.StaleConn, c.why.errno)
-	}
-	c.drop()
-	c.why = failure{}
-	tally.Resent++
-	return c.requestAnew()
 }
 
 // begin notes when the request begins. An open loop's may be late.
@@ -136,13 +149,6 @@ func (c *client) begin() {
 
 // unset is a time that has not been noted.
 const unset = math.MinInt64
-
-func (c *client) requestAnew() step {
-	if s := c.connect(); s != done {
-		return s
-	}
-	return c.exchange(false)
-}
 
 // count enters the request into the ledger: the one place where it ends.
 func (c *client) count(result step) {
@@ -279,41 +285,45 @@ func (c *client) establish(until int64) step {
 }
 
 // exchange sends the request, as far as it is not sent, and receives the answer.
-func (c *client) exchange(reused bool) step {
-	c.phase = stats.Sending
-	if s := c.sendRest(reused); s != pending {
-		return s
+func (c *client) exchange() step {
+	for {
+		c.phase = stats.Sending
+		if s := c.sendRest(); s != pending {
+			return s
+		}
+		if c.loop.plan.HalfSend {
+			finishSending(c.fd)
+		}
+		whole := c.sent == len(c.entry.Request)
+		switch {
+		case c.loop.plan.Force && !whole:
+			return c.fail(stats.ResetWait, c.why.errno)
+		case c.loop.plan.Force:
+			c.drop()
+			return done
+		case whole && (!c.answer.Started() || c.answer.Interim() > 0 && c.answer.Status() == 0):
+			c.phase = stats.Waiting
+		}
+		if s := c.receive(); s != pending {
+			return s
+		}
 	}
-	if c.loop.plan.HalfSend {
-		finishSending(c.fd)
-	}
-	whole := c.sent == len(c.entry.Request)
-	switch {
-	case c.loop.plan.Force && !whole:
-		return c.fail(stats.ResetWait, c.why.errno)
-	case c.loop.plan.Force:
-		c.drop()
-		return done
-	case whole && (!c.answer.Started() || c.answer.Interim() > 0 && c.answer.Status() == 0):
-		c.phase = stats.Waiting
-	}
-	return c.receive(reused)
 }
 
 // sendRest sends what is left of the request. An answer may come while it
 // still goes out, and a peer that no longer reads may have answered before: so
 // a broken connection ends the sending, not the request.
-func (c *client) sendRest(reused bool) step {
+func (c *client) sendRest() step {
 	if c.entry.Later > 0 {
-		if s := c.askLeave(reused); s != pending || c.answered() {
+		if s := c.askLeave(); s != pending || c.answered() {
 			return s
 		}
 	}
-	return c.sendAll(c.entry.Request, reused)
+	return c.sendAll(c.entry.Request)
 }
 
 // sendAll sends what is left of a part of the request.
-func (c *client) sendAll(request []byte, reused bool) step {
+func (c *client) sendAll(request []byte) step {
 	for c.sent < len(request) {
 		n, errno := c.send(request[c.sent:])
 		switch {
@@ -325,13 +335,13 @@ func (c *client) sendAll(request []byte, reused bool) step {
 			c.why.errno = cmp.Or(c.why.errno, errno)
 			return pending
 		case !again(errno):
-			return c.broken(errno, reused)
+			return c.broken(errno)
 		}
 		c.ready &^= writable
 		if w := c.await(readable|writable, c.deadline()); w != ready {
 			return c.giveUp(w)
 		}
-		if s := c.read(reused); s != pending {
+		if s := c.read(); s != pending {
 			return s
 		}
 	}
@@ -344,9 +354,9 @@ const leaveLimit = 1e9
 // askLeave sends the request up to its body and waits until any answer comes:
 // an interim one gives leave, a final one makes the body needless. A target that
 // knows no such thing says nothing, and gets the body all the same.
-func (c *client) askLeave(reused bool) step {
+func (c *client) askLeave() step {
 	head := c.entry.Request[:len(c.entry.Request)-c.entry.Later]
-	if s := c.sendAll(head, reused); s != pending {
+	if s := c.sendAll(head); s != pending {
 		return s
 	}
 	c.phase = stats.Waiting
@@ -358,7 +368,7 @@ func (c *client) askLeave(reused bool) step {
 		if w != ready {
 			return c.giveUp(w)
 		}
-		if s := c.read(reused); s != pending {
+		if s := c.read(); s != pending {
 			return s
 		}
 	}
@@ -371,16 +381,53 @@ func (c *client) askLeave(reused bool) step {
 // answered reports whether a final answer has begun.
 func (c *client) answered() bool { return c.answer.Status() >= 200 }
 
-// receive waits for the answer until it is whole.
-func (c *client) receive(reused bool) step {
+// receive waits for the answer until it is whole. If the loop has meanwhile
+// begun the next request, it returns what became of that (see flow), pending if
+// it is not sent to its end.
+func (c *client) receive() step {
 	for {
-		if w := c.await(readable, c.deadline()); w != ready {
+		c.answering = c.loop.flows
+		w := c.await(readable, c.deadline())
+		c.answering = false
+		switch {
+		case c.flowed:
+			c.flowed = false
+			return c.result
+		case w != ready:
 			return c.giveUp(w)
 		}
-		if s := c.read(reused); s != pending {
+		if s := c.read(); s != pending {
 			return s
 		}
 	}
+}
+
+// flow takes what has come for a client that waits for its answer and, if that is
+// whole, sends the next request. It reports whether the client waits for an answer
+// again: if not, its coroutine is to go on from the result.
+func (c *client) flow() bool {
+	c.result = c.read()
+	if c.result == done && c.fd >= 0 {
+		c.count(done)
+		c.settle()
+		if !c.claim() {
+			c.result, c.flowed = over, true
+			return false
+		}
+		c.ask()
+		c.result, c.phase = pending, stats.Sending
+		n, errno := send(c.fd, c.entry.Request)
+		if errno != 0 {
+			n, c.why.errno = 0, errno
+		}
+		c.sent = n
+		c.tally.BytesWritten += uint64(n)
+		if n == len(c.entry.Request) {
+			c.phase = stats.Waiting
+		}
+	}
+	c.flowed = c.result != pending || c.sent < len(c.entry.Request)
+	return !c.flowed
 }
 
 // fullReads is how many full buffers one client may read before others get
@@ -389,7 +436,7 @@ const fullReads = 16
 
 // read takes what has come. A short read has emptied the socket, and the next
 // edge tells of more; unless the peer has hung up, which is told only once.
-func (c *client) read(reused bool) step {
+func (c *client) read() step {
 	for i := 0; i < fullReads && c.ready&readable != 0; i++ {
 		n, errno := c.recv()
 		switch {
@@ -397,9 +444,9 @@ func (c *client) read(reused bool) step {
 			c.ready &^= readable
 			return pending
 		case errno != 0:
-			return c.broken(errno, reused)
+			return c.broken(errno)
 		case n == 0:
-			return c.end(reused)
+			return c.end()
 		case n < len(c.loop.buf) && !c.hungUp:
 			c.ready &^= readable
 		}
@@ -481,7 +528,7 @@ func (c *client) complete(reusable bool) step {
 }
 
 // end judges an orderly end of the stream.
-func (c *client) end(reused bool) step {
+func (c *client) end() step {
 	switch c.answer.End() {
 	case http1.Done:
 		if c.secured != nil && c.secured.cut {
@@ -489,7 +536,7 @@ func (c *client) end(reused bool) step {
 		}
 		return c.complete(false)
 	case http1.Empty:
-		return c.empty(reused)
+		return c.empty()
 	case http1.Short:
 		if c.why.errno != 0 {
 			return c.fail(stats.ResetBody, c.why.errno)
@@ -501,9 +548,9 @@ func (c *client) end(reused bool) step {
 
 // empty judges a stream that ended without a byte. A reset that a send met is
 // reported once; the stream looks orderly after it.
-func (c *client) empty(reused bool) step {
+func (c *client) empty() step {
 	switch {
-	case reused:
+	case c.reused:
 		return stale
 	case c.why.errno != 0:
 		return c.fail(stats.ResetWait, c.why.errno)
@@ -514,7 +561,7 @@ func (c *client) empty(reused bool) step {
 }
 
 // broken judges a connection that a system call found broken.
-func (c *client) broken(errno syscall.Errno, reused bool) step {
+func (c *client) broken(errno syscall.Errno) step {
 	c.why.errno = errno
 	reset := broke(errno)
 	switch {
@@ -522,7 +569,7 @@ func (c *client) broken(errno syscall.Errno, reused bool) step {
 		return c.fail(c.secured.class, 0)
 	case reset && c.answer.Started():
 		return c.fail(stats.ResetBody, errno)
-	case reset && reused:
+	case reset && c.reused:
 		return stale
 	case reset:
 		return c.fail(stats.ResetWait, errno)

@@ -396,9 +396,9 @@ func TestClassOfAnErrnoOfAConnection(t *testing.T) {
 
 func TestAConnectionThatBreaksOtherwiseKeepsItsErrno(t *testing.T) {
 	for _, reused := range []bool{false, true} {
-		c := client{loop: &loop{}, fd: -1, served: -1}
+		c := client{loop: &loop{}, fd: -1, served: -1, reused: reused}
 		c.answer.Reset(http1.AnswerNormal)
-		assert.Equal(t, failed, c.broken(syscall.ETIMEDOUT, reused))
+		assert.Equal(t, failed, c.broken(syscall.ETIMEDOUT))
 		assert.Equal(t, failure{stats.KernelETimedout, syscall.ETIMEDOUT}, c.why)
 	}
 }

@@ -40,6 +40,7 @@ type loop struct {
 	left    uint64
 	walk    walk
 	long    bool   // not every request is one segment
+	flows   bool   // clients may go on without their coroutines (see goOn)
 	next    uint64 // the next start of an open loop's schedule
 	stopped bool
 	broken  error // the report could not be sent
@@ -152,6 +153,7 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 		begin: -int64(plan.Warmup), end: never, left: plan.Requests, next: plan.Pace.First,
 		walk: newWalk(plan), long: plan.long(),
 	}
+	l.flows = l.mayFlow()
 	if crypto != nil {
 		l.raw = make([]byte, len(l.buf)/2)
 	}
@@ -605,8 +607,29 @@ func (l *loop) deliver(c *client, generation, events uint32) {
 	}
 	c.report(events)
 	if c.ready&c.want != 0 && !c.inTurns {
-		c.resume()
+		l.goOn(c)
 	}
+}
+
+// mayFlow reports whether nothing but the answer is ever waited for between a
+// request and the next on the same connection.
+func (l *loop) mayFlow() bool {
+	p := &l.plan
+	return p.Reuse && !p.Pace.Open() && !p.Limited && !p.Force && !p.HalfSend && l.crypto == nil && !l.long
+}
+
+// goOn lets a client run on that has what it waits for. One that waits for an
+// answer needs its coroutine only if there is more to do than to send the next
+// request: to change to it and back costs as much as the rest of the work.
+func (l *loop) goOn(c *client) {
+	if c.answering && c.until > l.now && !l.expired() && c.flow() {
+		c.want, c.until, c.waited = readable, c.deadline(), true
+		if l.arrange(c) {
+			return
+		}
+		c.result, c.flowed = c.giveUp(unwatched), true
+	}
+	c.resume()
 }
 
 // stop lets every client see that the run is over.
@@ -624,11 +647,26 @@ func (l *loop) waitPacked(c *client) wake {
 	if l.stopped {
 		return ended
 	}
+	if !l.arrange(c) {
+		return unwatched
+	}
+	c.yield(struct{}{})
+	w := ready
+	if !c.flowed {
+		w = c.outcome()
+	}
+	c.want = 0
+	return w
+}
+
+// arrange sees to it that the client goes on when what it waits for is there. It
+// reports false if the kernel has no room for that.
+func (l *loop) arrange(c *client) bool {
 	switch {
 	case c.want == readable && c.watched == 0 && l.coalesce.way == polling:
 		l.polled = append(l.polled, parked{c, c.generation})
 	case !l.watch(c):
-		return unwatched
+		return false
 	}
 	switch {
 	case c.want&c.ready != 0 || c.until <= l.now:
@@ -637,10 +675,7 @@ func (l *loop) waitPacked(c *client) wake {
 		c.alarm = c.until
 		heap.Fix(&l.alarms, c.place)
 	}
-	c.yield(struct{}{})
-	w := c.outcome()
-	c.want = 0
-	return w
+	return true
 }
 
 // watch makes sure that the poller watches for what the client waits for.

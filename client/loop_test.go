@@ -202,19 +202,19 @@ func talkative(t *testing.T, n int) *client {
 
 func TestNobodyReadsMoreThanTheirShareAtOnce(t *testing.T) {
 	c := talkative(t, 100<<10)
-	assert.Equal(t, pending, c.read(false))
+	assert.Equal(t, pending, c.read())
 	assert.EqualValues(t, fullReads<<10, c.tally.BytesRead)
 	assert.EqualValues(t, readable, c.ready, "there is more")
 }
 
 func TestAShortReadHasEmptiedTheSocket(t *testing.T) {
 	c := talkative(t, 100)
-	assert.Equal(t, pending, c.read(false))
+	assert.Equal(t, pending, c.read())
 	assert.EqualValues(t, 100, c.tally.BytesRead)
 	assert.Zero(t, c.ready)
 
 	c = talkative(t, 1<<10)
-	assert.Equal(t, pending, c.read(false))
+	assert.Equal(t, pending, c.read())
 	assert.Zero(t, c.ready, "a full read may have emptied it too")
 }
 

@@ -48,7 +48,7 @@ func (l *loop) askPolled() {
 			}
 			missed = false
 			answered++
-			c.resume()
+			l.goOn(c)
 		default:
 			missed = true
 			l.polled = append(l.polled, p)
