@@ -40,7 +40,7 @@ type client struct {
 	got       uint64 // bytes of its answer
 	why       failure
 	answer    http1.Parser
-	reused    bool // it goes over a connection that has served before
+	reused    bool      // it goes over a connection that has served before
 	digest    hash.Hash // of the body of the answer, nil = not asked for
 
 	succeeded int64 // requests of the window

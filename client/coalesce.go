@@ -9,11 +9,11 @@ import "horde/stats"
 // work.
 //
 // The moment is a stated share of the median latency just seen, so that it can
-// lengthen an answer by no more than that. Where most of the connections have
-// their answer after it, the loop need not have the kernel tell it which: it
-// polls them in turn, and the target's end is spared the work of waking a
-// watched socket. Both are done only as long as they do not cost requests:
-// trials of the three ways decide, again and again.
+// lengthen an answer by no more than that. After it the loop need not have the
+// kernel tell it who has an answer: it can poll the connections in turn, and the
+// target's end is spared the work of waking a watched socket. Trials of the three
+// ways decide, again and again: the one stays that does most requests for its
+// CPU time, of those that hardly cost any.
 const (
 	longestMoment   = 200e3 // ns
 	shortestMoment  = 10e3  // ns; a shorter sleep costs more than it saves
@@ -22,8 +22,8 @@ const (
 	trialLength   = 50e6          // ns
 	trialCount    = 3 * int(ways) // each way in turn
 	verdictLength = 4500e6        // ns that a verdict stands
-	acceptedRate  = 0.99          // of the requests of a simpler way
-	pollingYield  = 0.25          // of the connections asked must have an answer
+	acceptedRate  = 0.95          // of the requests of the fastest way
+	worthwhile    = 1.01          // times what a simpler way gets for its CPU time
 )
 
 // way is how a loop learns of answers.
@@ -48,13 +48,20 @@ type coalescer struct {
 	trial    int // trialCount = a verdict stands
 	since    int64
 	requests uint64
-	rates    [ways]float64 // sums over the trials of each way
-	asked    uint64        // connections, while polling on trial
-	answered uint64        // and those of them that had an answer
+	cpu      int64
+	trials   [ways]trial
 
 	slept   int64 // ns in all
 	longest int64
 }
+
+// trial is what a way did, summed up over its trials.
+type trial struct{ requests, time, cpu float64 }
+
+func (t *trial) rate() float64 { return t.requests / t.time }
+
+// gain is what a way is judged by: requests per time and per CPU time.
+func (t *trial) gain() float64 { return t.rate() * t.requests / t.cpu }
 
 // newCoalescer is one that begins with trials.
 func newCoalescer(polls bool) coalescer {
@@ -71,14 +78,18 @@ func (k *coalescer) sleep() int64 {
 }
 
 // decide ends a trial or a verdict whose time is over. ended is how many
-// requests have ended since the release, median the latency to go by.
-func (k *coalescer) decide(now int64, ended uint64, median int64) {
+// requests have ended since the release, median the latency to go by, and cpu
+// what the loop has used of its CPU, in nanoseconds.
+func (k *coalescer) decide(now int64, ended uint64, median, cpu int64) {
 	if k.trial < trialCount {
-		k.rates[k.trial%int(ways)] += float64(ended-k.requests) / float64(now-k.since)
+		t := &k.trials[k.trial%int(ways)]
+		t.requests += float64(ended - k.requests)
+		t.time += float64(now - k.since)
+		t.cpu += float64(cpu - k.cpu)
 	}
-	k.since, k.requests = now, ended
+	k.since, k.requests, k.cpu = now, ended, cpu
 	if k.trial++; k.trial > trialCount {
-		k.trial, k.rates, k.asked, k.answered = 0, [ways]float64{}, 0, 0
+		k.trial, k.trials = 0, [ways]trial{}
 	}
 	k.way, k.next = way(k.trial%int(ways)), now+trialLength
 	if k.trial == trialCount {
@@ -93,15 +104,18 @@ func (k *coalescer) decide(now int64, ended uint64, median int64) {
 	}
 }
 
-// best is the way that saves most and costs no requests.
+// best is the way that gains most without costing requests; in doubt the simpler one.
 func (k *coalescer) best() way {
-	r := &k.rates
-	switch {
-	case k.asked > 0 && float64(k.answered) >= pollingYield*float64(k.asked) &&
-		r[polling] >= acceptedRate*max(r[watching], r[collecting]):
-		return polling
-	case r[collecting] >= acceptedRate*r[watching]:
-		return collecting
+	t := &k.trials
+	fastest := max(t[watching].rate(), t[collecting].rate(), t[polling].rate())
+	best, most := watching, 0.0
+	for w := range ways {
+		if w == polling && !k.polls || t[w].rate() < acceptedRate*fastest {
+			continue
+		}
+		if gain := t[w].gain(); gain > worthwhile*most {
+			best, most = w, gain
+		}
 	}
-	return watching
+	return best
 }

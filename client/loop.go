@@ -562,7 +562,7 @@ func (l *loop) decide() {
 		}
 	}
 	before := l.coalesce.way
-	l.coalesce.decide(l.now, ended, l.median)
+	l.coalesce.decide(l.now, ended, l.median, threadTime())
 	switch {
 	case l.coalesce.way == polling && before != polling:
 		l.unwatchAll()

@@ -37,7 +37,6 @@ func (p parked) waits() bool {
 // there is an answer.
 func (l *loop) askPolled() {
 	l.polled, l.asked = l.asked[:0], l.polled
-	var answered uint64
 	missed := false
 	for _, p := range l.asked {
 		switch c := p.client; {
@@ -47,15 +46,12 @@ func (l *loop) askPolled() {
 				l.readClock()
 			}
 			missed = false
-			answered++
 			l.goOn(c)
 		default:
 			missed = true
 			l.polled = append(l.polled, p)
 		}
 	}
-	l.coalesce.asked += uint64(len(l.asked))
-	l.coalesce.answered += answered
 }
 
 // unwatchAll has the connections on which an answer is awaited polled from now on.
