@@ -227,9 +227,12 @@ func (c *client) awaitDue() bool {
 	return !l.expired()
 }
 
-// nextDue returns when the next request is due: now, or by the schedule.
+// nextDue returns when the next request is due: now, or by the schedule. A client
+// alone has just looked at the clock if it has waited for its last answer.
 func (l *loop) nextDue() int64 {
-	l.readClock()
+	if l.poller != nil || !l.clients[0].waited {
+		l.readClock()
+	}
 	if !l.plan.Pace.Open() {
 		return l.now
 	}
