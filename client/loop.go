@@ -618,7 +618,7 @@ func (l *loop) deliver(c *client, generation, events uint32) {
 // request and the next on the same connection.
 func (l *loop) mayFlow() bool {
 	p := &l.plan
-	return p.Reuse && !p.Pace.Open() && !p.Limited && !p.Force && !p.HalfSend && l.crypto == nil && !l.long
+	return p.Reuse && !p.Pace.Open() && !p.Force && !p.HalfSend && l.crypto == nil && !l.long
 }
 
 // goOn lets a client run on that has what it waits for. One that waits for an

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os/exec"
 	"regexp"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -86,14 +87,18 @@ func works() []work {
 // keepAlive has horde use one process against a target that does, as wrk -t1
 // uses one thread: on two CPUs a second would take its CPU from the target.
 func keepAlive(clients int, workers string) []tool {
-	c := strconv.Itoa(clients)
+	c, processes := strconv.Itoa(clients), "1"
+	if workers == "auto" {
+		processes = strconv.Itoa(runtime.NumCPU())
+	}
 	return []tool{
 		{"horde -k -w " + workers, command(*horde+" -q -k -w "+workers+" -c "+c+" -t %d", *seconds), true},
 		{"wrk -t1", command("wrk -t1 --latency -c "+c+" -d %d", *seconds), true},
 		{"ab -k", command("ab -q -k -c "+c+" -t %d -n 5000000", *seconds), true},
 		{"h2load --h1", command("h2load --h1 -t1 -c "+c+" -D %d", *seconds), true},
-		{"C loop, watching", []string{*witness, "watch", c, strconv.Itoa(*seconds)}, true},
-		{"C loop, polling", []string{*witness, "poll", c, strconv.Itoa(*seconds)}, true},
+		{"C loop, watching", []string{*witness, "watch", processes, c, strconv.Itoa(*seconds)}, true},
+		{"C loop, collecting", []string{*witness, "collect", processes, c, strconv.Itoa(*seconds)}, true},
+		{"C loop, polling", []string{*witness, "poll", processes, c, strconv.Itoa(*seconds)}, true},
 		{"bombardier", command("bombardier -l -c "+c+" -d %ds", *seconds), true},
 		{"hey", command("hey -c "+c+" -z %ds", *seconds), true},
 	}
