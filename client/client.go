@@ -416,13 +416,14 @@ func (c *client) flow() bool {
 		}
 		c.ask()
 		c.result, c.phase = pending, stats.Sending
-		n, errno := send(c.fd, c.entry.Request)
-		if errno != 0 {
-			n, c.why.errno = 0, errno
+		switch n, errno := send(c.fd, c.entry.Request); {
+		case errno == 0:
+			c.sent = n
+			c.tally.BytesWritten += uint64(n)
+		case broke(errno):
+			c.why.errno = errno
 		}
-		c.sent = n
-		c.tally.BytesWritten += uint64(n)
-		if n == len(c.entry.Request) {
+		if c.sent == len(c.entry.Request) {
 			c.phase = stats.Waiting
 		}
 	}
