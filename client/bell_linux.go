@@ -41,7 +41,7 @@ const (
 	ringAgain = 10e6
 	// ringEarly is how much too early it may ring, so that it need not be set
 	// for each wait.
-	ringEarly = second / 2
+	ringEarly = 3 * second / 2
 )
 
 // From the kernel's <asm/signal.h>, <asm/siginfo.h> and <fcntl.h>; a sigaction

@@ -94,3 +94,18 @@ func TestABellThatCannotBeHung(t *testing.T) {
 	}
 	assert.False(t, b.hung)
 }
+
+// A ring that came while the thread was elsewhere repeats itself, but a wait in
+// poll is told its end and needs none.
+func TestABellDoesNotKeepDisturbingAPoll(t *testing.T) {
+	b, c, silent := hungBell(t)
+	plan := Plan{Clients: 1, Entries: []Entry{{}}}
+	l := newLoop(&plan, nil, NewClock(Monotonic()), c.read, nil)
+	l.bell, l.tick, l.end = *b, 3600*second, never
+	l.bell.set(1, l.readClock())
+	alone := &l.clients[0]
+	alone.fd = silent
+	l.wait = l.waitAlone
+	assert.Equal(t, late, alone.await(0, l.now+30e6))
+	assert.Equal(t, l.tick+tickGrace, l.bell.next)
+}

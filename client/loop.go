@@ -394,6 +394,9 @@ func (l *loop) waitAlone(c *client) wake {
 			if c.want == 0 && l.plan.Pace.Open() {
 				at = l.now + sharp(at-l.now)
 			}
+			if l.now >= l.bell.next { // or it would go on ringing
+				l.ringBy(never)
+			}
 			events, stop := pollTwo(c.fd, c.want, l.control, at-l.now)
 			l.wake(stop)
 			c.report(events)
@@ -406,8 +409,8 @@ func (l *loop) waitAlone(c *client) wake {
 }
 
 // tickGrace is how long after its end a second is reported by a client that
-// nothing else wakes.
-const tickGrace = second / 2
+// nothing else wakes: of thousands each does little more in a second than report.
+const tickGrace = 2 * second
 
 // ringBy has the bell, if there is one, end a blocking call when the time until
 // has come, or a second is to be reported, or the run is over. It returns when.

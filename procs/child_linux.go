@@ -2,6 +2,7 @@ package procs
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -79,6 +80,7 @@ type starter struct {
 	batch    bool // in SCHED_BATCH, if that can be
 	plan     func(*child) []byte
 	cancel   func() bool
+	handover handover
 }
 
 // startAll starts the children, those of one CPU one after another, and
@@ -96,19 +98,29 @@ func startAll(children []*child, batch bool, plan func(*child) []byte, cancel fu
 	}
 	var started, released sync.WaitGroup
 	hold := make(chan struct{})
-	failures := make(chan error, len(byCPU))
+	failures := make(chan error, 2*len(byCPU))
 	for _, group := range byCPU {
 		s := starter{path: workerPath(), null: null, children: group, batch: batch, plan: plan, cancel: cancel}
-		started.Add(1)
+		if err := s.handover.open(); err != nil {
+			failures <- err
+			continue
+		}
+		defer s.handover.close()
+		started.Add(2)
 		released.Add(1)
-		go func() {
+		go onOtherThread(func() {
 			defer released.Done()
-			runtime.LockOSThread() // never unlocked: the thread ends with the goroutine
 			if err := s.start(); err != nil {
 				failures <- err
 			}
 			started.Done()
 			<-hold
+		})
+		go func() {
+			if err := s.handover.receive(); err != nil {
+				failures <- err
+			}
+			started.Done()
 		}()
 	}
 	started.Wait()
@@ -120,6 +132,24 @@ func startAll(children []*child, batch bool, plan func(*child) []byte, cancel fu
 		close(hold)
 		released.Wait()
 	}
+}
+
+// onOtherThread runs f on a thread that ends with it, and so not on the process's
+// first: that one cannot end, and what /proc shows of a process is its.
+func onOtherThread(f func()) {
+	runtime.LockOSThread() // not unlocked: the thread ends with the goroutine
+	if unix.Gettid() != unix.Getpid() {
+		f()
+		return
+	}
+	defer runtime.UnlockOSThread()
+	begun := make(chan struct{})
+	go func() { // somewhere else, as long as this thread is taken
+		runtime.LockOSThread()
+		close(begun)
+		f()
+	}()
+	<-begun
 }
 
 // workerEnv is all that a worker's runtime needs to be told: one processor
@@ -138,6 +168,8 @@ func workerEnv(secured bool) []string {
 var raceEnv []string
 
 func (s *starter) start() error {
+	defer close(s.handover.sent)
+	ownDescriptors(s.null, s.handover.from)
 	if cpu := s.children[0].cpu; cpu >= 0 {
 		if err := bindThread(cpu); err != nil {
 			for _, c := range s.children {
@@ -151,10 +183,13 @@ func (s *starter) start() error {
 		if s.cancel() {
 			return nil
 		}
-		if err := s.startOne(c); err != nil {
+		c.batch = batch
+		switch err := s.startOne(c); {
+		case errors.Is(err, unix.EPIPE): // the receiver says why
+			return nil
+		case err != nil:
 			return fmt.Errorf("start worker %d: %w", c.id, err)
 		}
-		c.batch = batch
 	}
 	return nil
 }
@@ -175,8 +210,7 @@ func (s *starter) startOne(c *child) (err error) {
 	c.control, c.report = control[1], report[0]
 	defer func() {
 		if err != nil {
-			c.closeControl()
-			c.closeReport()
+			c.abandon()
 		}
 	}()
 	for _, fd := range [...]int{c.control, c.report} {
@@ -196,7 +230,7 @@ func (s *starter) startOne(c *child) (err error) {
 	c.pid = pid
 	c.out = s.plan(c)
 	c.push()
-	return nil
+	return s.handover.send(c)
 }
 
 // push writes what it can of out. A worker that has died shows on its report
@@ -245,6 +279,26 @@ func (c *child) closeReport() {
 		_ = unix.Close(c.report)
 		c.report = -1
 	}
+}
+
+// closeEnds closes our ends of both pipes. What the control pipe had no room for stays.
+func (c *child) closeEnds() {
+	for _, end := range [...]*int{&c.control, &c.report} {
+		if *end >= 0 {
+			_ = unix.Close(*end)
+			*end = -1
+		}
+	}
+}
+
+// abandon ends a worker that could not be started to its end.
+func (c *child) abandon() {
+	c.closeEnds()
+	if c.pid != 0 {
+		c.kill()
+		c.reap()
+	}
+	c.pid, c.exit = 0, ""
 }
 
 func (c *child) kill() { _ = unix.Kill(c.pid, unix.SIGKILL) }
