@@ -53,9 +53,9 @@ const (
 )
 
 // starvedLimit is how long workers that are ready to run, but get no CPU, may
-// take after the end in all.
-func starvedLimit(workers int) time.Duration {
-	return 800*time.Millisecond + time.Duration(workers)*400*time.Microsecond
+// take after the end in all: each has something to do for each of its clients.
+func starvedLimit(workers, clients int) time.Duration {
+	return 800*time.Millisecond + time.Duration(workers)*400*time.Microsecond + time.Duration(clients)*10*time.Microsecond
 }
 
 // leadTime is how far ahead of the writing of the Go frames the release lies:

@@ -270,7 +270,7 @@ func (r *run) overdue() bool {
 	if time.Since(r.lastSign) <= finalLimit {
 		return false
 	}
-	return time.Since(r.endSeen) > starvedLimit(len(r.children)) || !r.starved()
+	return time.Since(r.endSeen) > starvedLimit(len(r.children), r.options.Plan.Clients) || !r.starved()
 }
 
 // silent reports whether a run without a limit of time has been without a report
