@@ -467,6 +467,11 @@ func (p *program) measure(c *cli.Context, url string) error {
 	if j.cpus, err = pinned(asked.Pin); err != nil {
 		return err
 	}
+	cpus := len(j.cpus)
+	if cpus == 0 {
+		cpus = runtime.NumCPU()
+	}
+	j.Plan.Batch = j.Plan.Batch && procs.BatchSuits(j.workers, j.Plan.Clients, cpus)
 	if asked.Repeat > 1 {
 		return p.series(j)
 	}

@@ -331,8 +331,24 @@ func monotonicTime() time.Duration {
 	return time.Duration(ts.Nano())
 }
 
+// atWork reports whether a process is ready to run, in the kernel's hands, or runs
+// now and then: a worker that lets answers collect sleeps between its looks.
+func atWork(pid int) bool {
+	const awhile = 2 * time.Millisecond
+	if state := processState(pid); state == 'R' || state == 'D' {
+		return true
+	}
+	schedstat := func() string {
+		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/schedstat", pid))
+		return string(text)
+	}
+	before := schedstat()
+	time.Sleep(awhile)
+	return schedstat() != before
+}
+
 // processState is the state of a process as proc_pid_stat(5) has it: R is ready
-// to run, T stopped. It is 0 if there is no such process.
+// to run, D in the kernel's hands, T stopped. It is 0 if there is no such process.
 func processState(pid int) byte {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {

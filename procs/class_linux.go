@@ -2,6 +2,11 @@ package procs
 
 import "golang.org/x/sys/unix"
 
+// BatchSuits reports whether workers are better off in SCHED_BATCH. Several to a
+// CPU with many clients each are not: beside a target of as many processes, which
+// are woken for a moment each, they hardly ran at all.
+func BatchSuits(workers, clients, cpus int) bool { return workers >= clients || workers <= cpus }
+
 // batchThread puts the calling thread into SCHED_BATCH, which the processes it
 // starts inherit with all their threads: the same share of the CPU, but what
 // wakes does not take it from what runs (sched(7)). A target on the same CPU then

@@ -69,3 +69,9 @@ func TestWorkersRunInTheClassThatTheReportNames(t *testing.T) {
 		}
 	}
 }
+
+func TestWhomSchedBatchSuits(t *testing.T) {
+	assert.True(t, BatchSuits(5000, 5000, 2), "a process to each client")
+	assert.True(t, BatchSuits(2, 100, 2), "a worker to each CPU")
+	assert.False(t, BatchSuits(51, 1000000, 2), "many packed workers to a CPU")
+}

@@ -284,15 +284,15 @@ func (r *run) silent() bool {
 	return plan.Duration == 0 && time.Since(r.lastSign) > limit
 }
 
-// starved reports whether some of the workers that have not ended are ready to
-// run: a few of them stand for all.
+// starved reports whether some of the workers that have not ended are at work: a
+// few of them stand for all.
 func (r *run) starved() bool {
 	looks := 16
 	for _, c := range r.children {
 		if c.report < 0 {
 			continue
 		}
-		if processState(c.pid) == 'R' {
+		if atWork(c.pid) {
 			return true
 		}
 		if looks--; looks == 0 {

@@ -3,6 +3,7 @@ package procs
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"slices"
@@ -469,6 +470,35 @@ func TestProcessState(t *testing.T) {
 	defer runtime.UnlockOSThread()
 	assert.Equal(t, byte('R'), processState(unix.Gettid()), "this thread runs")
 	assert.Zero(t, processState(1<<30))
+}
+
+func TestAProcessThatSleepsBetweenItsLooksIsAtWork(t *testing.T) {
+	leaveNothing(t)
+	const loop = "while :; do sleep 0.0005; done"
+	rows := []struct {
+		name string
+		args []string
+		want bool
+	}{
+		{"busy", []string{"sh", "-c", "while :; do :; done"}, true},
+		{"now and then", []string{"sh", "-c", loop}, true},
+		{"asleep", []string{"sleep", "60"}, false},
+	}
+	for _, row := range rows {
+		t.Run(row.name, func(t *testing.T) {
+			cmd := exec.Command(row.args[0], row.args[1:]...)
+			require.NoError(t, cmd.Start())
+			defer func() {
+				require.NoError(t, cmd.Process.Kill())
+				_ = cmd.Wait()
+			}()
+			at := func() bool { return atWork(cmd.Process.Pid) }
+			require.Eventually(t, func() bool { return at() == row.want }, 5*time.Second, time.Millisecond)
+			require.NoError(t, cmd.Process.Signal(unix.SIGSTOP))
+			require.Eventually(t, func() bool { return !at() }, 5*time.Second, time.Millisecond, "stopped")
+		})
+	}
+	assert.False(t, atWork(1<<30))
 }
 
 func TestWorkersAreNamedAFewAtMost(t *testing.T) {
