@@ -80,7 +80,7 @@ type starter struct {
 	batch    bool // in SCHED_BATCH, if that can be
 	plan     func(*child) []byte
 	cancel   func() bool
-	handover handover
+	handover *handover
 }
 
 // startAll starts the children, those of one CPU one after another, and
@@ -92,21 +92,21 @@ func startAll(children []*child, batch bool, plan func(*child) []byte, cancel fu
 		return []error{os.NewSyscallError("open "+os.DevNull, err)}, func() {}
 	}
 	defer unix.Close(null)
+	var h handover
+	if err := h.open(); err != nil {
+		return []error{err}, func() {}
+	}
+	defer h.close()
 	byCPU := map[int][]*child{}
 	for _, c := range children {
 		byCPU[c.cpu] = append(byCPU[c.cpu], c)
 	}
 	var started, released sync.WaitGroup
 	hold := make(chan struct{})
-	failures := make(chan error, 2*len(byCPU))
+	failures := make(chan error, len(byCPU))
 	for _, group := range byCPU {
-		s := starter{path: workerPath(), null: null, children: group, batch: batch, plan: plan, cancel: cancel}
-		if err := s.handover.open(); err != nil {
-			failures <- err
-			continue
-		}
-		defer s.handover.close()
-		started.Add(2)
+		s := starter{path: workerPath(), null: null, children: group, batch: batch, plan: plan, cancel: cancel, handover: &h}
+		started.Add(1)
 		released.Add(1)
 		go onOtherThread(func() {
 			defer released.Done()
@@ -116,14 +116,14 @@ func startAll(children []*child, batch bool, plan func(*child) []byte, cancel fu
 			started.Done()
 			<-hold
 		})
-		go func() {
-			if err := s.handover.receive(); err != nil {
-				failures <- err
-			}
-			started.Done()
-		}()
 	}
-	started.Wait()
+	go func() {
+		started.Wait()
+		close(h.sent)
+	}()
+	if err := h.receive(); err != nil {
+		errs = append(errs, err)
+	}
 	close(failures)
 	for err := range failures {
 		errs = append(errs, err)
@@ -168,7 +168,6 @@ func workerEnv(secured bool) []string {
 var raceEnv []string
 
 func (s *starter) start() error {
-	defer close(s.handover.sent)
 	ownDescriptors(s.null, s.handover.from)
 	if cpu := s.children[0].cpu; cpu >= 0 {
 		if err := bindThread(cpu); err != nil {

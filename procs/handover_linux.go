@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,8 +20,9 @@ import (
 // all the rest of a start: so a starter has descriptors of its own, and passes
 // these on (unix(7), SCM_RIGHTS).
 type handover struct {
-	from, to int         // two sockets: the starter's and the parent's
-	sent     chan *child // those whose pipes are on their way
+	from, to int // two sockets: the starters' and the parent's
+	order    sync.Mutex
+	sent     chan *child // those whose pipes are on their way, in this order
 }
 
 func (h *handover) open() error {
@@ -46,9 +48,11 @@ func (h *handover) refuse() {
 	}
 }
 
-// send passes a worker's pipes on. They are the starter's no more. It fails with
+// send passes a worker's pipes on from a starter, whose they are no more. It fails with
 // EPIPE if the parent could not take the last ones.
 func (h *handover) send(c *child) error {
+	h.order.Lock()
+	defer h.order.Unlock()
 	err := unix.Sendmsg(h.from, []byte{0}, unix.UnixRights(c.control, c.report), nil, unix.MSG_NOSIGNAL)
 	if err != nil {
 		return os.NewSyscallError("sendmsg", err)
@@ -58,8 +62,8 @@ func (h *handover) send(c *child) error {
 	return nil
 }
 
-// receive takes the pipes of all workers that the starter starts. It gives up
-// at the first that it has no room for, and with it those that follow.
+// receive takes the pipes of all workers that are started, until sent is closed. It
+// gives up at the first that it has no room for, and with it those that follow.
 func (h *handover) receive() (err error) {
 	for c := range h.sent {
 		if err == nil {
