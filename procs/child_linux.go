@@ -2,7 +2,6 @@ package procs
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"runtime"
@@ -179,14 +178,11 @@ func (s *starter) start() error {
 	_ = unix.Prctl(unix.PR_SET_TIMERSLACK, uintptr(monitorSlack), 0, 0, 0)
 	batch := s.batch && batchThread()
 	for _, c := range s.children {
-		if s.cancel() {
+		if s.cancel() || s.handover.full.Load() {
 			return nil
 		}
 		c.batch = batch
-		switch err := s.startOne(c); {
-		case errors.Is(err, unix.EPIPE): // the receiver says why
-			return nil
-		case err != nil:
+		if err := s.startOne(c); err != nil {
 			return fmt.Errorf("start worker %d: %w", c.id, err)
 		}
 	}

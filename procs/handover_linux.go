@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,6 +24,7 @@ type handover struct {
 	from, to int // two sockets: the starters' and the parent's
 	order    sync.Mutex
 	sent     chan *child // those whose pipes are on their way, in this order
+	full     atomic.Bool // the parent has no room for more
 }
 
 func (h *handover) open() error {
@@ -37,23 +39,14 @@ func (h *handover) open() error {
 // close closes the parent's descriptors.
 func (h *handover) close() {
 	_ = unix.Close(h.from)
-	h.refuse()
+	_ = unix.Close(h.to)
 }
 
-// refuse lets what is sent from here on fail.
-func (h *handover) refuse() {
-	if h.to >= 0 {
-		_ = unix.Close(h.to)
-		h.to = -1
-	}
-}
-
-// send passes a worker's pipes on from a starter, whose they are no more. It fails with
-// EPIPE if the parent could not take the last ones.
+// send passes a worker's pipes on from a starter, whose they are no more.
 func (h *handover) send(c *child) error {
 	h.order.Lock()
 	defer h.order.Unlock()
-	err := unix.Sendmsg(h.from, []byte{0}, unix.UnixRights(c.control, c.report), nil, unix.MSG_NOSIGNAL)
+	err := unix.Sendmsg(h.from, []byte{0}, unix.UnixRights(c.control, c.report), nil, 0)
 	if err != nil {
 		return os.NewSyscallError("sendmsg", err)
 	}
@@ -62,19 +55,19 @@ func (h *handover) send(c *child) error {
 	return nil
 }
 
-// receive takes the pipes of all workers that are started, until sent is closed. It
-// gives up at the first that it has no room for, and with it those that follow.
+// receive takes the pipes of all workers that are started, until sent is closed.
+// Those it has no room for are abandoned; it returns what became of the first.
 func (h *handover) receive() (err error) {
 	for c := range h.sent {
-		if err == nil {
-			var failed error
-			if c.control, c.report, failed = receivePair(h.to); failed == nil {
-				continue
-			}
-			err = fmt.Errorf("start worker %d: %w", c.id, failed)
-			h.refuse()
+		var failed error
+		if c.control, c.report, failed = receivePair(h.to); failed == nil {
+			continue
 		}
+		h.full.Store(true)
 		c.abandon()
+		if err == nil {
+			err = fmt.Errorf("start worker %d: %w", c.id, failed)
+		}
 	}
 	return err
 }

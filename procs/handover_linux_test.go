@@ -14,12 +14,7 @@ import (
 // A process pays for each descriptor of the thread that starts it.
 func TestAStarterHoldsNoPipeOfAWorker(t *testing.T) {
 	leaveNothing(t)
-	r := newRun(Options{Plan: serve(t).plan(5, 100*time.Millisecond), Workers: 5})
-	require.NoError(t, r.open())
-	defer r.close()
-	errs, release := startAll(r.children, false, r.planFor, r.interrupted)
-	defer release()
-	require.Empty(t, errs)
+	r := startRun(t, Options{Plan: serve(t).plan(5, 100*time.Millisecond), Workers: 5})
 	pipes := map[string]bool{}
 	for _, c := range r.children {
 		for _, fd := range []int{c.control, c.report} {

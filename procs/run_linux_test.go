@@ -159,12 +159,7 @@ func TestRequestsEndTheRunAndAreAllMade(t *testing.T) {
 // A parent that did not run for an hour, because somebody stopped it, must not turn workers that have done their work into lost ones.
 func TestReportsThatWaitedForTheParentCount(t *testing.T) {
 	leaveNothing(t)
-	r := newRun(Options{Plan: serve(t).plan(4, 300*time.Millisecond), Workers: 4})
-	require.NoError(t, r.open())
-	defer r.close()
-	errs, release := startAll(r.children, false, r.planFor, r.interrupted)
-	defer release()
-	require.Empty(t, errs)
+	r := startRun(t, Options{Plan: serve(t).plan(4, 300*time.Millisecond), Workers: 4})
 	r.watchAll()
 	for _, c := range r.children { // all have said so before the parent looks
 		awaitReadable(t, c.report)
@@ -183,6 +178,18 @@ func TestReportsThatWaitedForTheParentCount(t *testing.T) {
 	assertBalance(t, r, out)
 	assert.Empty(t, out.Reasons)
 	assert.Zero(t, out.Workers.Lost)
+}
+
+// startRun is a run whose workers are started; the rest is the test's to do.
+func startRun(t *testing.T, o Options) *run {
+	t.Helper()
+	r := newRun(o)
+	require.NoError(t, r.open())
+	t.Cleanup(r.close)
+	errs, release := startAll(r.children, false, r.planFor, r.interrupted)
+	t.Cleanup(release)
+	require.Empty(t, errs)
+	return r
 }
 
 // awaitEnd waits until a process has ended, reaped or not.
@@ -474,14 +481,13 @@ func TestProcessState(t *testing.T) {
 
 func TestAProcessThatSleepsBetweenItsLooksIsAtWork(t *testing.T) {
 	leaveNothing(t)
-	const loop = "while :; do sleep 0.0005; done"
 	rows := []struct {
 		name string
 		args []string
 		want bool
 	}{
 		{"busy", []string{"sh", "-c", "while :; do :; done"}, true},
-		{"now and then", []string{"sh", "-c", loop}, true},
+		{"now and then", []string{"sh", "-c", "while :; do sleep 0.0005; done"}, true},
 		{"asleep", []string{"sleep", "60"}, false},
 	}
 	for _, row := range rows {
