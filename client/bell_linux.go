@@ -19,20 +19,25 @@ import (
 // rings again and again until it is set anew.
 //
 // A bell belongs to the thread that hung it, which must stay locked to its
-// goroutine. A process has one: the mark is the process's.
+// goroutine. A process has one.
 type bell struct {
 	hung    bool
 	timer   int32
 	control int
-	flags   int   // of the control pipe, before
-	next    int64 // when it rings, in nanoseconds since the release
+	flags   int    // of the control pipe, before
+	next    int64  // when it rings, in nanoseconds since the release
+	rung    uint32 // not 0 since a ring
 }
 
-// rung is not 0 since a ring.
-var rung uint32
+// mark is where a ring leaves its mark: in the bell that was hung last.
+//
+//lint:ignore U1000 ring, in assembly, reads it
+var mark *uint32
 
 // heard reports whether the bell has rung since it was asked last.
-func heard() bool { return atomic.LoadUint32(&rung) != 0 && atomic.SwapUint32(&rung, 0) != 0 }
+func (b *bell) heard() bool {
+	return atomic.LoadUint32(&b.rung) != 0 && atomic.SwapUint32(&b.rung, 0) != 0
+}
 
 const (
 	bellSignal = unix.SIGIO
@@ -61,6 +66,7 @@ func (b *bell) hang(control int) error {
 	if ringAddress() == 0 {
 		return errors.ErrUnsupported
 	}
+	mark = &b.rung
 	if err := handle(bellSignal, ringAddress()); err != nil {
 		return err
 	}

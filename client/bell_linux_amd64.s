@@ -3,7 +3,8 @@
 // func ring()
 // Called by the kernel, on the signal stack, in whatever state the thread is.
 TEXT ·ring(SB), NOSPLIT|NOFRAME, $0
-	MOVL $1, ·rung(SB)
+	MOVQ ·mark(SB), AX
+	MOVL $1, (AX)
 	RET
 
 // func ringAddress() uintptr

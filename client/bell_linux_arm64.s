@@ -3,7 +3,7 @@
 // func ring()
 // Called by the kernel, on the signal stack, in whatever state the thread is.
 TEXT ·ring(SB), NOSPLIT|NOFRAME, $0
-	MOVD $·rung(SB), R0
+	MOVD ·mark(SB), R0
 	MOVW $1, R1
 	MOVW R1, (R0)
 	RET

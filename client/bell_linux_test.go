@@ -76,11 +76,10 @@ func TestABellRingsWhenControlHangsUp(t *testing.T) {
 }
 
 func TestARingOutsideOfACallIsHeardOnce(t *testing.T) {
-	_, c, _ := hungBell(t)
-	heard() // what is left of others
+	b, c, _ := hungBell(t)
 	c.hangUp()
-	require.Eventually(t, func() bool { return heard() }, time.Second, time.Millisecond)
-	assert.False(t, heard())
+	require.Eventually(t, b.heard, time.Second, time.Millisecond)
+	assert.False(t, b.heard())
 }
 
 func TestABellThatCannotBeHung(t *testing.T) {
@@ -105,7 +104,6 @@ func TestABellDoesNotKeepDisturbingAPoll(t *testing.T) {
 	l.bell.set(1, l.readClock())
 	alone := &l.clients[0]
 	alone.fd = silent
-	l.wait = l.waitAlone
 	assert.Equal(t, late, alone.await(0, l.now+30e6))
 	assert.Equal(t, l.tick+tickGrace, l.bell.next)
 }

@@ -57,7 +57,6 @@ func Sample(plan *Plan, crypto Crypto) error {
 	one.Clients, one.Order, one.First, one.Check, one.ByEntry = 1, InOrder, 0, AnyBody, false
 	one.Pace, one.Warmup, one.Duration = Pace{}, 0, 0
 	l := newLoop(&one, crypto, NewClock(Monotonic()), -1, func(int, *stats.Tally) error { return nil })
-	l.wait = l.waitAlone
 	c := &l.clients[0]
 	c.tally = &l.tally
 	defer c.drop()

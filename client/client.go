@@ -514,18 +514,20 @@ func (c *client) complete(reusable bool) step {
 		c.served, c.fd = c.fd, -1
 	}
 	status := c.answer.Status()
-	if status == 0 { // HTTP/0.9 has none
+	if status != 0 { // HTTP/0.9 has none
+		c.tally.Status(status)
+		if plan.ByEntry {
+			c.tally.Entries.At(c.turn).Status(status)
+		}
+		if !plan.Expect.Has(status) {
+			c.why = failure{class: stats.StatusClass(status)}
+			return failed
+		}
+	}
+	if plan.Check != AnyBody {
 		return c.judgeBody()
 	}
-	c.tally.Status(status)
-	if plan.ByEntry {
-		c.tally.Entries.At(c.turn).Status(status)
-	}
-	if !plan.Expect.Has(status) {
-		c.why = failure{class: stats.StatusClass(status)}
-		return failed
-	}
-	return c.judgeBody()
+	return done
 }
 
 // end judges an orderly end of the stream.

@@ -10,7 +10,6 @@ func Knock(plan *Plan, crypto Crypto) (class stats.Class, reason error) {
 	one := *plan
 	one.Clients, one.Timeout = 1, plan.ConnectTimeout
 	l := newLoop(&one, crypto, NewClock(Monotonic()), -1, func(int, *stats.Tally) error { return nil })
-	l.wait = l.waitAlone
 	c := &l.clients[0]
 	c.begun, c.entry = l.readClock(), &l.plan.Entries[0]
 	c.connect()

@@ -7,6 +7,7 @@ import (
 	"os"
 	"syscall"
 
+	"horde/client/http1"
 	"horde/stats"
 )
 
@@ -31,7 +32,8 @@ type loop struct {
 	raw     []byte // the same for what is to be decrypted: less, so that all of it fits into buf
 	sum     []byte // of the body at hand
 	tally   stats.Tally
-	warmup  stats.Tally // of requests that were due before the window began
+	usual   [4]stats.StatusCount // where most tallies have room for their statuses, near to what changes with them
+	warmup  stats.Tally          // of requests that were due before the window began
 
 	now     int64 // when the events at hand were seen
 	begin   int64 // when the clients may begin: with a warm-up, before 0
@@ -39,15 +41,14 @@ type loop struct {
 	end     int64 // when the run ends
 	left    uint64
 	walk    walk
-	long    bool   // not every request is one segment
-	flows   bool   // clients may go on without their coroutines (see goOn)
-	next    uint64 // the next start of an open loop's schedule
+	heads   http1.Memory // of answers
+	long    bool         // not every request is one segment
+	flows   bool         // clients may go on without their coroutines (see goOn)
+	next    uint64       // the next start of an open loop's schedule
 	stopped bool
 	broken  error // the report could not be sent
 
-	wait func(*client) wake // alone or packed
-
-	poller  *poller
+	poller  *poller  // nil = alone
 	polled  []parked // what the poller need not watch: each round asks them in turn
 	asked   []parked // the memory of those before these
 	alarms  alarms
@@ -154,6 +155,7 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 		walk: newWalk(plan), long: plan.long(),
 	}
 	l.flows = l.mayFlow()
+	l.tally.Statuses = l.usual[:0]
 	if crypto != nil {
 		l.raw = make([]byte, len(l.buf)/2)
 	}
@@ -166,6 +168,7 @@ func newLoop(plan *Plan, crypto Crypto, clock Clock, control int, report func(se
 	}
 	for i := range l.clients {
 		l.clients[i] = client{loop: l, tally: &l.tally, slot: uint32(i), fd: -1, served: -1, begun: unset}
+		l.clients[i].answer.Remember(&l.heads)
 		if n := len(plan.Sources); n > 0 {
 			l.clients[i].source = &l.sources[i%n]
 		}
@@ -184,7 +187,11 @@ func (l *loop) awaitRelease() {
 }
 
 func (l *loop) readClock() int64 {
-	l.now = l.clock.Now()
+	if l.poller == nil {
+		l.now = l.clock.Ask()
+	} else {
+		l.now = l.clock.Now()
+	}
 	return l.now
 }
 
@@ -335,7 +342,10 @@ func (c *client) await(want uint32, until int64) wake {
 
 func (c *client) park(want uint32, until int64) wake {
 	c.want, c.until, c.waited = want, until, true
-	return c.loop.wait(c)
+	if c.loop.poller == nil {
+		return c.loop.waitAlone(c)
+	}
+	return c.loop.waitPacked(c)
 }
 
 // outcome judges a wait that may be over. A limit that has passed comes first:
@@ -362,7 +372,6 @@ func (l *loop) due(at int64) { l.lag = max(l.lag, l.now-at) }
 
 // runAlone is the shape of one client in its own process: waiting blocks.
 func (l *loop) runAlone() error {
-	l.wait = l.waitAlone
 	if l.mayBlock() {
 		// Without a bell it polls: a matter of speed, not of results.
 		if l.bell.hang(l.control) == nil {
@@ -430,7 +439,7 @@ func (c *client) waitReceiving() (stop bool) {
 	if errno == syscall.EINTR {
 		n, errno = recv(c.fd, l.buf)
 	}
-	if heard() {
+	if l.bell.heard() {
 		_, stop = pollTwo(-1, 0, l.control, 0)
 	}
 	c.hold(n, errno)
@@ -466,7 +475,7 @@ func (l *loop) runPacked() error {
 		return err
 	}
 	defer p.close()
-	l.poller, l.wait = p, l.waitPacked
+	l.poller = p
 	if errno := p.add(l.control, readable, controlSlot, 0); errno != 0 {
 		return os.NewSyscallError("epoll_ctl", errno)
 	}

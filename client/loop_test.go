@@ -180,6 +180,16 @@ func TestClock(t *testing.T) {
 	assert.GreaterOrEqual(t, NewClock(Monotonic()).Now(), int64(0))
 }
 
+// A worker's shape decides how it looks at the clock; all go by the same.
+func TestBothLooksAtTheClockAgree(t *testing.T) {
+	c := NewClock(Monotonic())
+	for range 1000 {
+		before, now, after := c.Ask(), c.Now(), c.Ask()
+		assert.LessOrEqual(t, before-10e3, now)
+		assert.LessOrEqual(t, now, after)
+	}
+}
+
 // talkative is a client whose socket has n bytes of a body to read already.
 func talkative(t *testing.T, n int) *client {
 	t.Helper()

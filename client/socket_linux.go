@@ -33,8 +33,8 @@ func newAddress(a Address) address {
 // A source is bound without a port (IP_BIND_ADDRESS_NO_PORT, ip(7)): connect
 // chooses one, which for another source or target may be in use already.
 func dial(a, source *address, kind uintptr) (fd int, errno unix.Errno) {
-	r, _, errno := syscall.RawSyscall(unix.SYS_SOCKET, uintptr(a.raw.Addr.Family),
-		unix.SOCK_STREAM|unix.SOCK_CLOEXEC|kind, 0)
+	r, _, errno := syscall.RawSyscall6(unix.SYS_SOCKET, uintptr(a.raw.Addr.Family),
+		unix.SOCK_STREAM|unix.SOCK_CLOEXEC|kind, 0, 0, 0, 0)
 	if errno != 0 {
 		return -1, errno
 	}
@@ -44,7 +44,7 @@ func dial(a, source *address, kind uintptr) (fd int, errno unix.Errno) {
 			return -1, errno
 		}
 	}
-	_, _, errno = syscall.RawSyscall(unix.SYS_CONNECT, r, uintptr(unsafe.Pointer(&a.raw)), a.size)
+	_, _, errno = syscall.RawSyscall6(unix.SYS_CONNECT, r, uintptr(unsafe.Pointer(&a.raw)), a.size, 0, 0, 0)
 	switch errno {
 	case 0, unix.EINPROGRESS, unix.EINTR:
 		return int(r), 0
@@ -94,7 +94,7 @@ func sendAtOnce(fd int) {
 // finishSending half-closes the connection, as webbench does after an HTTP/0.9 request.
 func finishSending(fd int) { _ = unix.Shutdown(fd, unix.SHUT_WR) }
 
-func closeSocket(fd int) { syscall.RawSyscall(unix.SYS_CLOSE, uintptr(fd), 0, 0) }
+func closeSocket(fd int) { syscall.RawSyscall6(unix.SYS_CLOSE, uintptr(fd), 0, 0, 0, 0, 0) }
 
 // pollTwo waits until fd reports some of events (0 = fd does not matter),
 // until control reports anything, or for at most limit nanoseconds. A signal ends

@@ -1,6 +1,9 @@
 package stats
 
-import "iter"
+import (
+	"iter"
+	"slices"
+)
 
 // Summary is what a histogram keeps beside its buckets.
 type Summary struct {
@@ -15,18 +18,27 @@ func (h *Histogram) Summary() Summary {
 	return Summary{h.count, h.over, h.min, h.max, h.sum, h.sumSq}
 }
 
-// Filled yields index and count of the non-empty buckets in rising order.
+// Filled yields index and count of the non-empty buckets in rising order. Like
+// all that look at the buckets it first sorts the values kept one by one: they are
+// for one goroutine at a time.
 func (h *Histogram) Filled() iter.Seq2[int, uint64] {
 	return func(yield func(int, uint64) bool) {
-		for i, n := 0, 0; i < h.kept; i += n {
-			for n = 1; i+n < h.kept && h.few[i+n] == h.few[i]; n++ {
+		few := h.few[:h.kept]
+		slices.Sort(few)
+		for at := h.lo; at < h.hi || len(few) > 0; {
+			i := at
+			if at >= h.hi || len(few) > 0 && int(few[0]) < at {
+				i = int(few[0])
 			}
-			if !yield(int(h.few[i]), uint64(n)) {
-				return
+			var n uint64
+			if h.lo <= i && i < h.hi {
+				n = h.buckets[i]
 			}
-		}
-		for i := h.lo; i < h.hi; i++ {
-			if n := h.buckets[i]; n > 0 && !yield(i, n) {
+			for ; len(few) > 0 && int(few[0]) == i; few = few[1:] {
+				n++
+			}
+			at = max(at, i+1)
+			if n > 0 && !yield(i, n) {
 				return
 			}
 		}
@@ -45,7 +57,7 @@ func (h *Histogram) LoadBucket(i int, n uint64) bool {
 	}
 	if h.lo == h.hi && n <= uint64(fewValues-h.kept) { // thousands of last words stay in memory
 		for range n {
-			h.insert(uint16(i))
+			h.keep(uint16(i))
 		}
 		return true
 	}

@@ -102,7 +102,8 @@ var RunOptions = []Option{
 	{Names: []string{"pin"}, Value: "CPUS", Default: "auto", Group: groupWorkers,
 		Text: "CPUs for the workers, round robin: auto (all that are allowed), none, or a list such as 0,2-3"},
 	{Names: []string{"sched"}, Value: "HOW", Default: "auto", Group: groupWorkers,
-		Text: "scheduling class of the workers: auto (SCHED_BATCH in a closed loop) or keep (that of horde itself)"},
+		Text: "scheduling class of the workers: auto (SCHED_BATCH in a closed loop, unless many packed workers share a CPU) " +
+			"or keep (that of horde itself)"},
 	{Names: []string{"coalesce"}, Value: "HOW", Default: "auto", Group: groupWorkers,
 		Text: "collect answers of kept-alive connections for a moment where that pays: auto or off"},
 	{Names: []string{"calibrate"}, Group: groupWorkers,

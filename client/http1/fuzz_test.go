@@ -45,6 +45,29 @@ func FuzzParser(f *testing.F) {
 	})
 }
 
+// FuzzMemory requires that an answer is read in the same way whether or not those
+// before it are remembered, however each of them is cut.
+func FuzzMemory(f *testing.F) {
+	const ok = "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"
+	for _, second := range []string{ok + "hello", ok + "h", ok, ok[:20], "\n" + ok + "hello", "HTTP/1.1 100 Go\r\n\r\n" + ok + "hello", ok[:36] + "4\r\n\r\nhell"} {
+		f.Add([]byte(ok+"hello"), []byte(second), uint8(0), uint64(1))
+		f.Add([]byte(second), []byte(ok+"hello"), uint8(5), uint64(2))
+	}
+	f.Add([]byte("HTTP/1.1 2"), []byte("HTTP/1.1 20x"), uint8(1), uint64(3))
+	f.Fuzz(func(t *testing.T, first, second []byte, answers uint8, seed uint64) {
+		var memory Memory
+		for i, in := range [][]byte{first, second, first, second} {
+			var p, with Parser
+			with.Remember(&memory)
+			answer := Answer(answers >> (2 * i) % 3)
+			want := parse(t, &p, answer, in)
+			require.Equal(t, want, parse(t, &with, answer, in))
+			require.Equal(t, want, parse(t, &with, answer, randomPieces(in, seed)...))
+			require.Equal(t, want, parse(t, &with, answer, in))
+		}
+	})
+}
+
 // FuzzChunked cuts body into chunks with the given extension and trailer and
 // requires the same length back; and it reads raw as chunks and requires what
 // the standard library's reader makes of it, where that accepts it.

@@ -34,15 +34,16 @@ var stateNames = [...]string{"more", "done", "bad", "empty", "short"}
 func (s State) String() string { return stateNames[s] }
 
 // Parser reads one answer at a time from the bytes of a connection, however
-// these are cut. It stores no byte of them: its whole memory is the struct, and
-// nothing is allocated. It lives in a worker, one for each client. Reset it before each
-// request, the first included.
+// these are cut. It stores no byte of them: its whole memory is the struct, but
+// for the Memory it may share with others, and nothing is allocated. It lives in a
+// worker, one for each client. Reset it before each request, the first included.
 type Parser struct {
 	left    uint64 // bytes to come of the body or chunk; in their lines the number as far as it is read
 	length  uint64 // Content-Length
 	body    uint64
 	problem string
 	sink    io.Writer
+	memory  *Memory
 	budget  int32 // header bytes still allowed
 	line    int32 // bytes still allowed in this chunk line
 	status  uint16
@@ -108,7 +109,7 @@ const (
 
 // Reset makes the parser ready for the answer to the next request.
 func (p *Parser) Reset(a Answer) {
-	*p = Parser{answer: a, budget: MaxHeader, sink: p.sink}
+	*p = Parser{answer: a, budget: MaxHeader, sink: p.sink, memory: p.memory}
 	if a == Answer09 {
 		p.step = stepStream
 		p.flags = untilEnd
@@ -213,6 +214,18 @@ func (p *Parser) fail(problem string) {
 // head reads status line, fields and trailers. It looks at no byte over the
 // limit, so that the result does not depend on how the bytes are cut.
 func (p *Parser) head(b []byte) int {
+	if p.memory == nil || !p.untouched() {
+		return p.readHead(b)
+	}
+	n := p.memory.recall(p, b)
+	if n == 0 {
+		n = p.readHead(b)
+		p.memory.keep(p, b[:n])
+	}
+	return n
+}
+
+func (p *Parser) readHead(b []byte) int {
 	within := b[:min(len(b), int(p.budget))]
 	n := 0
 	for n < len(within) && p.step <= lastHead {
@@ -229,8 +242,24 @@ func (p *Parser) head(b []byte) int {
 // where it has gone on to another step.
 func (p *Parser) headStep(b []byte) int {
 	switch p.step {
+	case stepStart:
+		return p.start(b)
+	case stepStatus:
+		return p.statusLine(b)
+	case stepSkip:
+		return p.skip(b)
 	case stepLine:
 		return p.startLine(b)
+	case stepHeadLF, stepStartLF:
+		return p.blankLF(b[0])
+	}
+	return p.fieldStep(b)
+}
+
+// fieldStep reads within a field. It is apart from the steps that most answers
+// are read in: eight and more are looked up in a table, far from the code.
+func (p *Parser) fieldStep(b []byte) int {
+	switch p.step {
 	case stepName:
 		return p.matchName(b)
 	case stepColon:
@@ -240,16 +269,8 @@ func (p *Parser) headStep(b []byte) int {
 			return p.number(b)
 		}
 		return p.list(b)
-	case stepOther:
-		return p.other(b)
-	case stepSkip:
-		return p.skip(b)
-	case stepHeadLF, stepStartLF:
-		return p.blankLF(b[0])
-	case stepStart:
-		return p.start(b)
 	}
-	return p.statusLine(b)
+	return p.other(b)
 }
 
 // skip reads to the end of the line.
@@ -356,7 +377,7 @@ func (p *Parser) endHead() {
 	case p.flags&inTrailers != 0:
 		p.step = stepDone
 	case p.status < 200 && p.status != 101:
-		*p = Parser{answer: p.answer, budget: p.budget, flags: started, interim: p.interim + 1, sink: p.sink}
+		*p = Parser{answer: p.answer, budget: p.budget, flags: started, interim: p.interim + 1, sink: p.sink, memory: p.memory}
 	default:
 		p.frame()
 	}

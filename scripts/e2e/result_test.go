@@ -127,6 +127,7 @@ type result struct {
 		Started int `json:"started"`
 		Lost    int `json:"lost"`
 		Pinned  int `json:"pinned"`
+		Batch   int `json:"batch"`
 		List    []struct {
 			PID       int    `json:"pid"`
 			CPU       *int   `json:"cpu"`

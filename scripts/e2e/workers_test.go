@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -57,6 +58,29 @@ func TestOneProcessPerClient(t *testing.T) {
 			}
 			assert.ElementsMatch(t, pids, listed)
 			assert.Equal(t, 6, o.Plan.Clients)
+			assert.Zero(t, o.code)
+		})
+	}
+}
+
+func TestTheClassOfTheWorkers(t *testing.T) {
+	t.Parallel()
+	s := serve(t, unlimited, healthy)
+	for _, c := range []struct {
+		name string
+		args []string
+		want int // workers in SCHED_BATCH
+	}{
+		{"one process per client", []string{"-c", "3"}, 3},
+		{"packed, one to a CPU", []string{"-c", "8", "-w", "1"}, 1},
+		{"packed, several to a CPU", []string{"-c", "8", "-w", "4", "--pin", strconv.Itoa(ownCPUs(t)[0])}, 0},
+		{"an open loop", []string{"-c", "3", "--rate", "50"}, 0},
+		{"as horde's own", []string{"-c", "3", "--sched", "keep"}, 0},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			o := launch{}.start(t, append(c.args, "-t", "1", "--json", s.url())...).wait().json()
+			assert.Equal(t, c.want, o.Workers.Batch)
 			assert.Zero(t, o.code)
 		})
 	}
